@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/json_digits.h"
 #include "core/json/json_exact.h"
 #include "templates/language/ast.h"
 #include "templates/language/number.h"
@@ -163,6 +164,41 @@ static cf_tv from_array(maker *m, const json_t *j, uint32_t org)
     return l != NULL ? (cf_tv){.k = CF_TLIST, .org = org, .u.l = l} : CF_TV_ERR;
 }
 
+static double read_double(maker *m, cf_str s)
+{
+    if (cf_str_is(s, "NaN")) {
+        return (double)NAN;
+    }
+    if (s.p[s.n - 1] == 'y') {
+        return s.p[0] == '-' ? -HUGE_VAL : HUGE_VAL;
+    }
+    char few[64];
+    char *text = s.n < sizeof few ? few : cf_t__alloc(&m->r, s.n + 1);
+    if (text == NULL) {
+        return 0;
+    }
+    memcpy(text, s.p, s.n);
+    text[s.n] = '\0';
+    return strtod(text, NULL);
+}
+
+static cf_tv read_int(maker *m, cf_str s)
+{
+    bool is_neg = s.p[0] == '-';
+    return cf_t__int_parse(&m->r, s.p + is_neg, s.n - is_neg, 10, is_neg);
+}
+
+/* A number that a tree of JSON has as it is spelled. */
+static cf_tv from_digits(maker *m, cf_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (strchr(".eE", s.p[i]) != NULL) {
+            return cf_tv_float(read_double(m, s));
+        }
+    }
+    return read_int(m, s);
+}
+
 static cf_tv from_json(maker *m, const json_t *j, uint32_t org)
 {
     cf_tv v = CF_TV_NONE;
@@ -177,6 +213,11 @@ static cf_tv from_json(maker *m, const json_t *j, uint32_t org)
         v = from_array(m, j, org);
         break;
     case JSON_STRING:
+        if (cf_json_digits(j).p != NULL) {
+            v = from_digits(m, cf_json_digits(j));
+            v.org = org;
+            break;
+        }
         v = make_str(m, cf_str_make(json_string_value(j), json_string_length(j)), org, 0, true);
         break;
     case JSON_INTEGER:
@@ -267,24 +308,6 @@ static cf_tv array_from_text(maker *m, cf_jx *x, uint32_t org)
     return CF_TV_ERR;
 }
 
-static double read_double(maker *m, cf_str s)
-{
-    if (cf_str_is(s, "NaN")) {
-        return (double)NAN;
-    }
-    if (s.p[s.n - 1] == 'y') {
-        return s.p[0] == '-' ? -HUGE_VAL : HUGE_VAL;
-    }
-    char few[64];
-    char *text = s.n < sizeof few ? few : cf_t__alloc(&m->r, s.n + 1);
-    if (text == NULL) {
-        return 0;
-    }
-    memcpy(text, s.p, s.n);
-    text[s.n] = '\0';
-    return strtod(text, NULL);
-}
-
 static cf_tv from_text(maker *m, cf_jx *x, cf_jx_event e, uint32_t org)
 {
     cf_tv v = CF_TV_NONE;
@@ -295,11 +318,9 @@ static cf_tv from_text(maker *m, cf_jx *x, cf_jx_event e, uint32_t org)
         return array_from_text(m, x, org);
     case CF_JX_STRING:
         return make_str(m, e.text, org, 0, true);
-    case CF_JX_INT: {
-        bool is_neg = e.text.p[0] == '-';
-        v = cf_t__int_parse(&m->r, e.text.p + is_neg, e.text.n - is_neg, 10, is_neg);
+    case CF_JX_INT:
+        v = read_int(m, e.text);
         break;
-    }
     case CF_JX_FLOAT:
         v = cf_tv_float(read_double(m, e.text));
         break;

@@ -16,6 +16,7 @@
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/cli_store.h"
 #include "tui/cli/shell/render_media.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/lab/prompt/diff_pair.h"
 #include "tui/sys/out.h"
 
@@ -28,6 +29,7 @@ typedef struct diff_job {
     const char *name_a, *name_b, *level_name;
     cf_buf label[2]; /* the names of the sides, with their adapters */
     bool is_all, is_side, is_unified, has_context, has_width;
+    bool as_is;       /* messages and tools reach the templates unchanged */
     bool has_replies; /* what the model answers is compared, not its prompts */
     cf_opt_list lora[2];
     cf_diff_replies_options reply;
@@ -326,6 +328,7 @@ static int run(diff_job *job, int n, char **paths)
     cf_error err = {0};
     cf_status st = cf_diff_pair_open(&job->pair, &job->cli->open, job->has_replies, job->name_a,
                                      job->name_b, &err);
+    job->pair.as_is = job->as_is;
     if (st == CF_OK && job->has_replies) {
         st = open_replies(job, &err);
     }
@@ -380,6 +383,7 @@ static const cf_opt_row options[] = {
      0},
     {"--all", 0, CF_OPT_FLAG, offsetof(diff_job, is_all), NULL,
      "list the saved conversations whose prompts differ", 0},
+    CF_ROW_AS_IS(offsetof(diff_job, as_is)),
     {"--likelihood", 0, CF_OPT_FLAG, offsetof(diff_job, all.has_likelihood), NULL,
      "with --all: compute the likelihood of the saved replies after each "
      "prompt; several servers (-m URL -m URL) share the work",

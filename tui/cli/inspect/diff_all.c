@@ -382,6 +382,7 @@ static cf_status open_queue(job *j, cf_error *err)
                                      .n_models = cli->model.n,
                                      .a = j->all->a,
                                      .b = j->all->b,
+                                     .as_is = j->all->pair->as_is,
                                      .store = j->store,
                                      .jobs = j->all->jobs,
                                      .cancel = cf_cli_cancel()};

@@ -172,6 +172,15 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side)
     return is_other(m, side) && m->name[0] != '\0' ? m->name : cf_lab_template_name(m->lab);
 }
 
+/* Messages have the form of a send, by the workbench's settings. */
+static cf_status pair_of(const cf_diff_model *m, cf_diff_pair *out, cf_str a, cf_str b,
+                         cf_error *err)
+{
+    cf_status st = cf_diff_pair_of(out, cf_lab_engine_of(m->lab)->tokenizer, a, b, err);
+    out->as_is = cf_lab_settings(m->lab)->chat.as_is;
+    return st;
+}
+
 cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(m->lab);
@@ -186,8 +195,7 @@ cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out, cf_
                        "the server shows a prompt and not its template: :with "
                        "NAME or FILE chooses one");
     }
-    return cf_diff_pair_of(out, e->tokenizer, m->is_swapped ? own : other,
-                           m->is_swapped ? other : own, err);
+    return pair_of(m, out, m->is_swapped ? own : other, m->is_swapped ? other : own, err);
 }
 
 cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out, cf_error *err)
@@ -197,7 +205,7 @@ cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out, cf_error
     if (m->subject != CF_DIFF_MARKS) {
         return cf_diff_model_templates(m, out, err);
     }
-    return cf_diff_pair_of(out, e->tokenizer, own, own, err);
+    return pair_of(m, out, own, own, err);
 }
 
 static cf_status open_pair(cf_diff_model *m, cf_error *err)

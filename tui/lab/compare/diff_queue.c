@@ -96,6 +96,7 @@ static cf_status open_seat(const cf_diff_queue *q, seat *s, size_t place, cf_err
     }
     cf_status st = cf_open_backend(&s->opened, &o, NULL, err);
     CF_THEN(st, cf_diff_pair_open(&s->pair, &o, false, q->o.a, q->o.b, err));
+    s->pair.as_is = q->o.as_is;
     CF_THEN(st, cf_scorer_init(&s->scorer, &s->pair, s->opened.backend, q->o.cancel, err));
     s->is_open = st == CF_OK;
     if (st != CF_OK) {

@@ -31,6 +31,7 @@ typedef struct cf_diff_queue_options {
     const char *const *models; /* [n_models] addresses, or one model */
     size_t n_models;
     const char *a, *b; /* templates, as for cf_diff_pair_open() */
+    bool as_is;        /* of cf_diff_pair */
     cf_store *store;
     uint32_t jobs; /* over all addresses; 0: CF_DIFF_QUEUE_JOBS of each */
     cf_cancel *cancel;

@@ -387,7 +387,6 @@ static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens, s
     }
     j->options.extra_context = j->vars;
     j->options.chat = cf_lab_settings(m->lab)->chat;
-    j->options.chat.as_is = j->options.chat.as_is || !cf_diff_pair_is_one(&j->pair);
     if (max_tokens != 0) {
         j->options.chat.max_tokens = max_tokens;
     }

@@ -191,17 +191,6 @@ static cf_status without_memory(const cf_diff_renders *r, cf_error *err)
     return CF_OK;
 }
 
-/* Numbers are read exactly. */
-static cf_status read_context(const cf_diff_pair *pair, cf_str text, cf_context **out,
-                              cf_arena *arena, cf_error *err)
-{
-    cf_buf full = CF_BUF_INIT;
-    cf_status st = cf_context_text_special(&full, text, pair->tok, err);
-    CF_THEN(st, cf_context_read(out, cf_buf_str(&full), arena, err));
-    cf_buf_deinit(&full);
-    return st;
-}
-
 static bool has_blocks(const cf_prompt *p)
 {
     for (size_t i = 0; i < p->n_spans; i++) {
@@ -214,64 +203,73 @@ static bool has_blocks(const cf_prompt *p)
 
 /* Renders a context that has pictures or sounds, as blocks.  False: it has
  * none, or the template no place for them. */
-static bool see_context(const cf_diff_pair *pair, const cf_diff_half *half, const cf_template *tpl,
-                        cf_str context, cf_arena *arena, cf_prompt *out)
+static bool see_context(const cf_diff_half *half, const cf_prompt_renderer *r, const json_t *values,
+                        cf_arena *arena, cf_prompt *out)
 {
-    cf_buf full = CF_BUF_INIT;
-    json_t *values = NULL;
     cf_error ignored;
-    bool has = half->media != NULL &&
-               cf_context_text_special(&full, context, pair->tok, &ignored) == CF_OK &&
-               cf_json_read(&values, cf_buf_cstr(&full), full.n, &ignored) == CF_OK;
-    if (has) {
-        const cf_prompt_renderer r = cf_renderer_template_as_is(tpl);
-        has = cf_prompt_render_media(out, half->media, &r, values, arena, &ignored) == CF_OK &&
-              has_blocks(out);
+    return half->media != NULL && values != NULL &&
+           cf_prompt_render_media(out, half->media, r, values, arena, &ignored) == CF_OK &&
+           has_blocks(out);
+}
+
+/* A context as both readers have it. */
+typedef struct contexts {
+    cf_str text;
+    cf_context *exact; /* numbers of any size, and what JSON of messages has not */
+    json_t *values;    /* NULL: plain JSON cannot hold it */
+} contexts;
+
+static cf_status render_context(const cf_diff_pair *pair, const cf_diff_half *half,
+                                const contexts *c, cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    if (half->is_server) {
+        return cf_server_prompt(half->backend, c->text, NULL, arena, out, NULL, err);
     }
-    json_decref(values);
-    cf_buf_deinit(&full);
-    return has;
+    const cf_template *tpl = template_for(half, cf_context_text_has(c->text, "tools"));
+    const cf_prompt_renderer shaped = cf_renderer_template(tpl);
+    const cf_prompt_renderer plain = cf_renderer_template_as_is(tpl);
+    const cf_prompt_renderer *r = pair->as_is || c->values == NULL ? &plain : &shaped;
+    if (see_context(half, r, c->values, arena, out)) {
+        return CF_OK;
+    }
+    if (r == &shaped) {
+        return r->render(r->ud, c->values, arena, out, err);
+    }
+    cf_render render;
+    CF_TRY(cf_template_render(tpl, c->exact, NULL, arena, &render, err));
+    *out = render.prompt;
+    return CF_OK;
 }
 
 cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context, cf_diff_renders *out,
                                cf_arena *arena, cf_error *err)
 {
-    cf_context *values;
+    contexts c = {.text = context};
+    cf_buf full = CF_BUF_INIT;
+    cf_error ignored;
     memset(out, 0, sizeof *out);
-    CF_TRY(read_context(pair, context, &values, arena, err));
-    for (int i = 0; i < 2; i++) {
-        cf_render r;
-        if (pair->half[i].is_server) {
-            out->status[i] = cf_server_prompt(pair->half[i].backend, context, NULL, arena,
-                                              &out->prompt[i], NULL, &out->err[i]);
-            continue;
-        }
-        const cf_template *tpl =
-            template_for(&pair->half[i], cf_context_text_has(context, "tools"));
-        if (see_context(pair, &pair->half[i], tpl, context, arena, &out->prompt[i])) {
-            continue; /* its status is CF_OK */
-        }
-        out->status[i] = cf_template_render(tpl, values, NULL, arena, &r, &out->err[i]);
-        if (out->status[i] == CF_OK) {
-            out->prompt[i] = r.prompt;
-        }
+    cf_status st = cf_context_text_special(&full, context, pair->tok, err);
+    CF_THEN(st, cf_context_read(&c.exact, cf_buf_str(&full), arena, err));
+    if (st == CF_OK) {
+        cf_ignore(cf_json_read(&c.values, cf_buf_cstr(&full), full.n, &ignored));
     }
-    return without_memory(out, err);
+    for (int i = 0; st == CF_OK && i < 2; i++) {
+        out->status[i] =
+            render_context(pair, &pair->half[i], &c, arena, &out->prompt[i], &out->err[i]);
+    }
+    CF_THEN(st, without_memory(out, err));
+    json_decref(c.values);
+    cf_buf_deinit(&full);
+    return st;
 }
 
-bool cf_diff_pair_is_one(const cf_diff_pair *pair)
-{
-    return cf_str_eq(cf_diff_pair_source(pair, 0), cf_diff_pair_source(pair, 1));
-}
-
-/* Two templates are compared by what they write themselves. */
 static cf_turn_options options_of(const cf_diff_pair *pair, const cf_send *send)
 {
     cf_turn_options o = {.extra_context = NULL};
     if (send != NULL && send->options != NULL) {
         o = *send->options;
     }
-    o.chat.as_is = o.chat.as_is || !cf_diff_pair_is_one(pair);
+    o.chat.as_is = o.chat.as_is || pair->as_is;
     return o;
 }
 

@@ -26,6 +26,8 @@ typedef struct cf_diff_pair {
     cf_engine *engine;       /* of -m; NULL: none */
     const cf_tokenizer *tok; /* of the engine */
     cf_diff_half half[2];
+    bool as_is; /* messages and tools reach the templates unchanged; set by the
+                   caller once the pair is open */
 } cf_diff_pair;
 
 /* Each template's prompt, or how it failed. */
@@ -54,11 +56,8 @@ void cf_diff_pair_see(cf_diff_pair *pair, cf_media_cache *media);
 /* The source of the first (0) or second (1) template. */
 cf_str cf_diff_pair_source(const cf_diff_pair *pair, int i);
 
-/* Whether both are the same text.  Of two templates the prompts have what these
- * write themselves: messages and tools reach them as they are. */
-bool cf_diff_pair_is_one(const cf_diff_pair *pair);
-
-/* Renders a context in JSON with both.  With a model the context gets its
+/* Renders a context in JSON with both, as a send would unless the pair is
+ * as_is.  With a model the context gets its
  * bos_token and eos_token where it has none.  Fails for a context that is
  * none, and without memory; a template's failure is in *out. */
 CF_MUST_USE cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,

@@ -215,6 +215,62 @@ static void test_diff__saved(void **state)
     cf_program_deinit(&p);
 }
 
+/* A conversation in OpenAI's form renders with every template that would be
+ * sent it, saved too; --as-is leaves the failure. */
+static void test_diff__shapes(void **state)
+{
+    static const char *const sides[] = {"gemma2", "gemma3", "gemma4", "hermes", "llama3", "phi3"};
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    const char *file = store_dir_file("openai.json");
+    const char *saved = store_dir_file("openai.db");
+    store_dir_write(
+        file, "{\"messages\":[{\"role\":\"system\",\"content\":\"Rule\"},{\"role\":\"user\","
+              "\"content\":[{\"type\":\"text\",\"text\":\"zqask\"}]},{\"role\":\"assistant\","
+              "\"content\":\"\",\"tool_calls\":[{\"id\":\"call_1\",\"type\":\"function\","
+              "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\": 1}\"}}]},{\"role\":"
+              "\"tool\",\"tool_call_id\":\"call_1\",\"content\":\"zqres\"}],\"tools\":[{\"type\":"
+              "\"function\",\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":"
+              "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}}}}}]}");
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+        CF_PROGRAM(&p, "diff", "--json", "-a", "qwen3", "-b", sides[i], file);
+        assert_int_equal(p.status, 1);
+        assert_null(strstr(cf_buf_cstr(&p.out), "\"error_"));
+        cf_program_deinit(&p);
+    }
+    CF_PROGRAM(&p, "diff", "--json", "--as-is", "-a", "qwen3", "-b", "gemma3", file);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"error_b\""));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "history", "import", "--db", saved, file);
+    cf_program_deinit(&p);
+    for (int as_is = 0; as_is < 2; as_is++) {
+        CF_PROGRAM(&p, "diff", "--all", "--db", saved, "--json", "-a", "qwen3", "-b", "gemma3",
+                   as_is ? "--as-is" : "--color=never");
+        assert_int_equal(strstr(cf_buf_cstr(&p.out), "\"error_b\"") != NULL, as_is);
+        cf_program_deinit(&p);
+    }
+}
+
+/* Numbers beyond 64 bits reach templates whichever way the context goes. */
+static void test_diff__large_numbers(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *tpl = store_dir_file("number.jinja");
+    const char *file = store_dir_file("number.json");
+    store_dir_write(tpl, "{{ x }}");
+    store_dir_write(file, "{\"x\":-123456789012345678901234567890,\"messages\":[{\"role\":\"user\","
+                          "\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}]}");
+    cf_program p;
+    CF_PROGRAM(&p, "render", "--shape", "-t", tpl, file);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "-123456789012345678901234567890"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-a", tpl, "-b", "chatml", file);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "-123456789012345678901234567890"));
+    cf_program_deinit(&p);
+}
+
 static void test_diff__usage_and_bad_input(void **state)
 {
     cf_program p;
@@ -257,6 +313,8 @@ int main(void)
         cmocka_unit_test(test_diff__tokens_json),
         cmocka_unit_test(test_diff__source),
         cmocka_unit_test(test_diff__saved),
+        cmocka_unit_test(test_diff__shapes),
+        cmocka_unit_test(test_diff__large_numbers),
         cmocka_unit_test(test_diff__usage_and_bad_input),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
