@@ -37,6 +37,8 @@ typedef struct cf_open_options {
     const char *default_model; /* likewise; NULL: the bundled model */
     const char *mmproj;        /* its projector file; NULL: mmproj*.gguf in
                                   the model's folder, where there is one */
+    const char *draft_model;   /* a small model of the same vocabulary, named as
+                                  `model`; NULL: none */
     const char *template_name; /* file or built-in name; NULL: the next one */
     cf_str template_text;      /* the template itself; empty: the model's */
     const char *db;            /* for callers that keep a history; unused here */
@@ -71,6 +73,11 @@ typedef struct cf_open_options {
  * options have adapters that the caller does not say it opens; errors of cf_engine_open(), with what to do about them. */
 CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_only,
                                      cf_error *err);
+
+/* Opens the draft model that the options name, for replies of `engine`; *out is
+ * NULL where they name none.  Errors as above. */
+CF_MUST_USE cf_status cf_open_draft_engine(cf_engine **out, const cf_open_options *o,
+                                           cf_error *err);
 
 /* Open adapters and their scales, and steering. */
 typedef struct cf_opened_adapters {
@@ -131,6 +138,7 @@ CF_MUST_USE cf_status cf_open_template_source(cf_buf *out, const char **from,
 typedef struct cf_opened {
     cf_backend *backend;
     cf_engine *engine;         /* NULL: no built-in model */
+    cf_engine *draft;          /* the draft model; NULL: none */
     cf_prefix_cache *prefixes; /* of its sessions; NULL: likewise */
     cf_opened_adapters adapters;
     cf_template *tpl; /* NULL: rendered without a template */

@@ -158,7 +158,8 @@ typedef struct cf_timings {
     uint64_t decode_us, total_us;
     uint32_t n_prefill, n_decode; /* tokens computed */
     uint32_t n_passes;            /* over the weights while decoding */
-    uint32_t n_accepted;          /* tokens that were guessed right */
+    uint32_t n_drafted;           /* tokens that were guessed */
+    uint32_t n_accepted;          /* of them, that were right */
     uint32_t n_retries;           /* requests sent again */
 } cf_timings;
 
@@ -439,6 +440,7 @@ typedef struct cf_core_options {
     const cf_channel *channels; /* [n_channels], borrowed */
     size_t n_channels;
     cf_session_options session;
+    cf_engine *draft;      /* proposes tokens of replies (draft.h); NULL: none */
     cf_media_cache *media; /* reads pictures and sounds of messages; borrowed.
                               NULL: their parts are the template's to write */
     /* Compute in place of cf_session_sync() and of cf_batch_pass() with one

@@ -1,6 +1,7 @@
 /*
- * draft.h - fewer passes: tokens that are likely to follow are guessed by
- * look-up and computed in the same pass as the one before them.
+ * draft.h - fewer passes: tokens that are likely to follow are guessed, by
+ * look-up or a small model, and computed in the same pass as the one before
+ * them.
  *
  * Place in the flow:  drawn token --> [draft] --> session --> logits, often
  *                     without a pass.
@@ -17,7 +18,9 @@
  *
  * A guess costs a part of a pass, an accepted one saves a whole pass.  A draft
  * keeps this account and guesses only as much as it allows: what was lost in
- * all stays below half a pass and a hundredth of the tokens.
+ * all stays below half a pass and a hundredth of the tokens by look-up, one and
+ * a half passes and two hundredths by a model.  A model is asked for as many
+ * tokens as its hits of late promise to be worth their price.
  *
  * Threads:  as its session.
  * Memory:   eight bytes a token of the timeline and of sources; in the session
@@ -57,9 +60,19 @@ size_t cf_draft_get_max(const cf_draft *draft);
 size_t cf_draft_n_source(const cf_draft *draft);
 void cf_draft_forget(cf_draft *draft);
 
+/* Where the look-up has no guess, a model makes it: its most likely tokens.
+ * `engine` is borrowed until the draft and its clones are freed; `of` is that of
+ * the sessions that replies begin in.  CF_EINVAL where they have not the same
+ * vocabulary; CF_ENOMEM. */
+CF_MUST_USE cf_status cf_draft_use_model(cf_draft *draft, cf_engine *engine, const cf_engine *of,
+                                         cf_error *err);
+
 /* A reply begins after the tokens that the session has; the session has
- * logits, and is borrowed until cf_draft_end().  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_draft_begin(cf_draft *draft, cf_session *session, cf_error *err);
+ * logits, and is borrowed until cf_draft_end().  A draft model reads the prompt,
+ * unless there is a picture or sound in it: then it makes no guesses.
+ * CF_ENOMEM; CF_ECANCELLED after *cancel (may be NULL) became true. */
+CF_MUST_USE cf_status cf_draft_begin(cf_draft *draft, cf_session *session, cf_cancel *cancel,
+                                     cf_error *err);
 
 /*
  * The reply goes on with ids[0..n), n >= 1.  *needs_pass: false when all of it

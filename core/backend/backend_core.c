@@ -266,6 +266,9 @@ cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine, const cf_core
     cf_status st =
         cf_session_new(&c->session, engine, options != NULL ? &options->session : NULL, err);
     CF_THEN(st, cf_draft_new(&c->draft, CF_DRAFT_DEFAULT, err));
+    if (options != NULL && options->draft != NULL) {
+        CF_THEN(st, cf_draft_use_model(c->draft, options->draft, engine, err));
+    }
     if (st != CF_OK) {
         free_core(&c->base);
         return st;

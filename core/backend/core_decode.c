@@ -568,7 +568,7 @@ cf_status cf_chat__decode_begin(cf_chat__decode *d, cf_error *err)
         return CF_OK;
     }
     CF_THEN(st, make_constraint(d, err));
-    CF_THEN(st, cf_draft_begin(d->c->draft, d->c->session, err));
+    CF_THEN(st, cf_draft_begin(d->c->draft, d->c->session, d->run->request->cancel, err));
     d->n_given = n_ids(d);
     d->decode_from = cf_os_monotonic_us();
     return st;
@@ -600,6 +600,7 @@ cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st, cf_error *err
         cf_draft_counts counts = cf_draft_get_counts(d->c->draft);
         out->timings.decode_us = cf_os_monotonic_us() - d->decode_from;
         out->timings.n_passes = (uint32_t)counts.n_passes;
+        out->timings.n_drafted = (uint32_t)counts.n_guessed;
         out->timings.n_accepted = (uint32_t)counts.n_accepted;
     }
     cf_draft_end(d->c->draft);

@@ -249,6 +249,8 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *f
                             .media = b->media_cache,
                             .session = {.n_ctx = o->n_ctx, .prefixes = b->prefixes}};
     core.channels = cf_channels_detect(source_of(b), &core.n_channels);
+    CF_TRY(cf_open_draft_engine(&b->draft, o, err));
+    core.draft = b->draft;
     CF_TRY(cf_backend_core_new(&b->backend, b->engine, &core, err));
     cf_session *session = cf_backend_core_session(b->backend);
     return cf_open_use_adapters(&b->adapters, b->engine, o, &session, 1, err);
@@ -293,6 +295,7 @@ void cf_opened_close(cf_opened *b)
     cf_template_free(b->tpl);
     cf_prefix_cache_free(b->prefixes);
     cf_opened_adapters_close(&b->adapters);
+    cf_engine_close(b->draft);
     cf_engine_close(b->engine);
     cf_buf_deinit(&b->source);
     memset(b, 0, sizeof *b);

@@ -138,6 +138,23 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
     return st != CF_OK && found ? explain(st, o, err) : st;
 }
 
+cf_status cf_open_draft_engine(cf_engine **out, const cf_open_options *o, cf_error *err)
+{
+    cf_open_options small = *o;
+    *out = NULL;
+    if (o->draft_model == NULL) {
+        return CF_OK;
+    }
+    small.model = o->draft_model;
+    small.load_as = NULL;
+    small.opens_lora = true; /* none: they are the large model's */
+    cf_status st = cf_open_engine(out, &small, false, err);
+    if (st != CF_OK) {
+        cf_fail_in(err, st, "the draft model");
+    }
+    return st;
+}
+
 /* ---- adapters ------------------------------------------------------------ */
 
 /* Splits "FILE=SCALE"; a file whose name has a '=' needs a scale after it. */

@@ -92,6 +92,10 @@ void cf_app_log_reply(cf_app *app)
     if (rate > 0 && has_times) {
         cf_buf_addf(&text, ", %.1f a second", rate);
     }
+    if (r->timings.n_drafted > 0) {
+        cf_buf_addf(&text, ", %u of %u drafted accepted (%u%%)", r->timings.n_accepted,
+                    r->timings.n_drafted, 100 * r->timings.n_accepted / r->timings.n_drafted);
+    }
     if (r->cause[0] != '\0') {
         cf_buf_addf(&text, "; cache lost: %s", r->cause);
     }

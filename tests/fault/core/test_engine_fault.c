@@ -40,7 +40,7 @@ static cf_status draft(cf_session *s, cf_error *err)
 {
     cf_draft *d;
     CF_TRY(cf_draft_new(&d, CF_DRAFT_DEFAULT, err));
-    cf_status st = cf_draft_begin(d, s, err);
+    cf_status st = cf_draft_begin(d, s, NULL, err);
     for (size_t i = 0; st == CF_OK && i < 8; i++) {
         st = cf_draft_step(d, &ids[20 + i], 1, NULL, err);
     }

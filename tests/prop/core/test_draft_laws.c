@@ -4,6 +4,7 @@
  *
  * Tiny random models; the "reply" is drawn, or copies its prompt.
  */
+#include "core/api/bundled.h"
 #include "core/api/draft.h"
 #include "core/api/sampling.h"
 #include "core/infer/recall.h"
@@ -19,6 +20,7 @@ typedef struct model {
     void *bytes;
     cf_engine *engine;
     cf_session *session;
+    cf_engine *draft; /* NULL: guesses by look-up alone */
     cf_token prompt[N_PROMPT];
 } model;
 
@@ -34,6 +36,7 @@ static void open_model(model *m, const char *arch, uint64_t seed, cf_dtype type,
     cf_engine_options eo = {.n_threads = seed % 4 == 3 ? 2 : 1, .arithmetic = arithmetic};
     const cf_tiny_options o = {.arch = arch, .seed = seed, .type = type};
     cf_session_options so = {.n_ctx = N_CTX};
+    m->draft = NULL;
     m->bytes = cf_tiny_gguf(&o, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &eo, &err), err);
     T_OK(cf_session_new(&m->session, m->engine, &so, &err), err);
@@ -69,9 +72,12 @@ static void generate(model *m, reply *out, size_t n_draft, float temperature, ui
     memcpy(out->ids, m->prompt, sizeof m->prompt);
     out->logits = calloc((size_t)N_REPLY * N_VOCAB, sizeof *out->logits);
     T_OK(cf_draft_new(&draft, n_draft, &err), err);
+    if (m->draft != NULL) {
+        T_OK(cf_draft_use_model(draft, m->draft, m->engine, &err), err);
+    }
     T_OK(cf_sampler_new(&sampler, &s, N_VOCAB, &err), err);
     T_OK(cf_session_sync(m->session, out->ids, n, NULL, NULL, &err), err);
-    T_OK(cf_draft_begin(draft, m->session, &err), err);
+    T_OK(cf_draft_begin(draft, m->session, NULL, &err), err);
     for (size_t i = 0; i < N_REPLY; i++) {
         const float *logits = cf_draft_logits(draft);
         assert_non_null(logits);
@@ -149,6 +155,92 @@ static void test_draft__same_reply_in_every_arithmetic(void **state)
     assert_true(n_accepted > 50);
 }
 
+/* A draft model of the same weights is always right where the most likely token
+ * is drawn; one of another architecture, whatever it says, changes nothing. */
+static void test_draft__model_of_every_architecture(void **state)
+{
+    (void)state;
+    size_t n_accepted = 0, n_right = 0;
+    for (size_t a = 0; cf_tiny_archs[a] != NULL; a++) {
+        cf_error err;
+        model m, other;
+        cf_engine *twin = NULL;
+        size_t n = 0;
+        if (T_IS_SLOW && a % 4 != 0) {
+            continue;
+        }
+        const cf_tiny_options o = {.arch = cf_tiny_archs[a], .seed = 140 + a};
+        const cf_engine_options eo = {.n_threads = 1};
+        void *bytes = cf_tiny_gguf(&o, &n);
+        open_model(&m, cf_tiny_archs[a], 140 + a, CF_F32, CF_ARITHMETIC_16);
+        open_model(&other, a % 2 ? "llama" : "qwen35", 7, CF_F32, CF_ARITHMETIC_16);
+        T_OK(cf_engine_open_memory(&twin, bytes, n, &eo, &err), err);
+        m.draft = twin;
+        n_right += check_same(&m, 0, 32);
+        n_accepted += check_same(&m, 0.7f, 3);
+        m.draft = other.engine;
+        check_same(&m, a % 2 ? 0 : 1.5f, 32);
+        close_model(&m);
+        close_model(&other);
+        cf_engine_close(twin);
+        cf_tiny_free(bytes);
+    }
+    /* Of 120 tokens with up to 1 and with up to 15 guesses, most. */
+    assert_true(n_right > (T_IS_SLOW ? 500 : 2000));
+    assert_true(n_accepted > 0);
+}
+
+/* When the draft model is always wrong, what is lost stays small; it is asked
+ * again now and then. */
+static void test_draft__bounded_loss_of_a_model(void **state)
+{
+    model m, other;
+    cf_error err;
+    cf_draft *draft;
+    cf_rand r = {8};
+    (void)state;
+    open_model(&m, "llama", 2, CF_F32, CF_ARITHMETIC_16);
+    open_model(&other, "llama", 3, CF_Q4_0, CF_ARITHMETIC_16);
+    T_OK(cf_draft_new(&draft, CF_DRAFT_MAX, &err), err);
+    T_OK(cf_draft_use_model(draft, other.engine, m.engine, &err), err);
+    T_OK(cf_session_sync(m.session, m.prompt, 3, NULL, NULL, &err), err);
+    T_OK(cf_draft_begin(draft, m.session, NULL, &err), err);
+    for (size_t i = 3; i < N_REPLY; i++) {
+        cf_token id = (cf_token)cf_rand_below(&r, 300);
+        T_OK(cf_draft_step(draft, &id, 1, NULL, &err), err);
+    }
+    cf_draft_counts c = cf_draft_get_counts(draft);
+    assert_true(c.n_accepted <= 2);
+    assert_true(c.n_guessed > 2 && c.n_guessed < N_REPLY / 3);
+    cf_draft_free(draft);
+    close_model(&m);
+    close_model(&other);
+}
+
+/* A vocabulary in which a token is another one is refused, one that is shorter
+ * is not. */
+static void test_draft__vocabularies(void **state)
+{
+    model m;
+    cf_error err;
+    cf_draft *draft;
+    cf_engine *bundled = NULL;
+    (void)state;
+    open_model(&m, "llama", 2, CF_F32, CF_ARITHMETIC_16);
+    T_OK(cf_draft_new(&draft, 4, &err), err);
+    T_OK(cf_draft_use_model(draft, m.engine, m.engine, &err), err);
+    const void *bytes = NULL;
+    size_t n = 0;
+    if (cf_bundled_model(&bytes, &n)) {
+        T_OK(cf_engine_open_memory(&bundled, bytes, n, NULL, &err), err);
+        T_FAILS(cf_draft_use_model(draft, bundled, m.engine, &err), CF_EINVAL);
+        assert_non_null(strstr(err.text, "another vocabulary"));
+        cf_engine_close(bundled);
+    }
+    cf_draft_free(draft);
+    close_model(&m);
+}
+
 /* A reply that copies takes a third of the passes at most. */
 static void test_draft__copies(void **state)
 {
@@ -164,7 +256,7 @@ static void test_draft__copies(void **state)
     }
     T_OK(cf_session_sync(m.session, text, 64, NULL, NULL, &err), err);
     T_OK(cf_draft_new(&draft, CF_DRAFT_DEFAULT, &err), err);
-    T_OK(cf_draft_begin(draft, m.session, &err), err);
+    T_OK(cf_draft_begin(draft, m.session, NULL, &err), err);
     for (size_t i = 0; i < 64; i++) {
         bool guessed = cf_draft_is_guessed(draft, &text[i], 1);
         size_t before = cf_draft_get_counts(draft).n_passes;
@@ -177,7 +269,7 @@ static void test_draft__copies(void **state)
     text[63] = 1 << 20;
     T_OK(cf_draft_source(draft, text, 64, &err), err);
     T_OK(cf_session_sync(m.session, text, 4, NULL, NULL, &err), err);
-    T_OK(cf_draft_begin(draft, m.session, &err), err);
+    T_OK(cf_draft_begin(draft, m.session, NULL, &err), err);
     /* Several tokens at once, as forced text comes. */
     for (size_t i = 4; i < 60; i += 4) {
         T_OK(cf_draft_step(draft, &text[i], 4, NULL, &err), err);
@@ -207,7 +299,7 @@ static void test_draft__bounded_loss(void **state)
         T_OK(cf_draft_source(draft, lie, 4, &err), err);
     }
     T_OK(cf_session_sync(m.session, ids, 3, NULL, NULL, &err), err);
-    T_OK(cf_draft_begin(draft, m.session, &err), err);
+    T_OK(cf_draft_begin(draft, m.session, NULL, &err), err);
     for (size_t i = 3; i < N_REPLY; i++) {
         T_OK(cf_draft_step(draft, &ids[i], 1, NULL, &err), err);
     }
@@ -230,7 +322,7 @@ static void test_draft__limits(void **state)
     open_model(&m, "qwen35", 2, CF_F32, CF_ARITHMETIC_16);
     T_OK(cf_draft_new(&draft, 100, &err), err);
     T_OK(cf_session_sync(m.session, m.prompt, N_PROMPT, NULL, NULL, &err), err);
-    T_OK(cf_draft_begin(draft, m.session, &err), err);
+    T_OK(cf_draft_begin(draft, m.session, NULL, &err), err);
     for (size_t i = N_PROMPT; i < N_CTX; i++) {
         T_OK(cf_draft_step(draft, &m.prompt[i % 3], 1, NULL, &err), err);
     }
@@ -238,10 +330,10 @@ static void test_draft__limits(void **state)
     cf_draft_end(draft);
     cf_draft_end(draft);
     T_OK(cf_session_sync(m.session, m.prompt, N_PROMPT, NULL, NULL, &err), err);
-    T_OK(cf_draft_begin(draft, m.session, &err), err);
+    T_OK(cf_draft_begin(draft, m.session, NULL, &err), err);
     T_FAILS(cf_draft_step(draft, &bad, 1, NULL, &err), CF_EINVAL);
     cf_draft_end(draft);
-    T_OK(cf_draft_begin(draft, m.session, &err), err);
+    T_OK(cf_draft_begin(draft, m.session, NULL, &err), err);
     T_FAILS(cf_draft_step(draft, m.prompt, 1, &cancel, &err), CF_ECANCELLED);
     cf_draft_end(draft);
     size_t n;
@@ -296,6 +388,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draft__same_reply),
+        cmocka_unit_test(test_draft__model_of_every_architecture),
+        cmocka_unit_test(test_draft__bounded_loss_of_a_model),
+        cmocka_unit_test(test_draft__vocabularies),
         cmocka_unit_test(test_draft__same_reply_in_every_arithmetic),
         cmocka_unit_test(test_draft__copies),
         cmocka_unit_test(test_draft__bounded_loss),

@@ -144,7 +144,7 @@ static cf_status one_reply(bench *b, bool is_copy, size_t n_draft, double *secon
     CF_TRY(cf_session_sync(b->session, b->ids, n, &run, NULL, err));
     CF_TRY(cf_draft_new(&draft, n_draft, err));
     cf_status st = is_copy ? CF_OK : add_wrong(b, draft, err);
-    CF_THEN(st, cf_draft_begin(draft, b->session, err));
+    CF_THEN(st, cf_draft_begin(draft, b->session, run.cancel, err));
     double started = now();
     for (uint32_t i = 0; st == CF_OK && i < b->n_gen; i++) {
         st = cf_draft_step(draft, &b->ids[is_copy ? i : i + 1], 1, run.cancel, err);

@@ -29,6 +29,8 @@ static const cf_opt_row common_rows[] = {
      "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, a server's "
      "http(s) address, script:FILE, or \"bundled\" (default)",
      0},
+    {"--draft-model", 0, CF_OPT_STR, offsetof(cf_cli, open.draft_model), "FILE",
+     "small model of the same vocabulary that drafts tokens; the output stays the same", 0},
     {"--mmproj", 0, CF_OPT_STR, offsetof(cf_cli, open.mmproj), "FILE",
      "the model's projector file, which reads pictures and sounds "
      "(default: mmproj*.gguf in its folder)",

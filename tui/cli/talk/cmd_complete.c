@@ -305,7 +305,7 @@ static cf_status generate(complete *c, cf_error *err)
         c->why = "length";
     }
     CF_THEN(st, cf_loop_watch_new(&c->loop, err));
-    CF_THEN(st, cf_draft_begin(c->draft, c->session, err));
+    CF_THEN(st, cf_draft_begin(c->draft, c->session, cf_cli_cancel(), err));
     while (st == CF_OK && c->why == NULL) {
         st = next_token(c, err);
     }
@@ -333,6 +333,7 @@ static void write_timings(const complete *c, cf_jw *w)
     cf_jw_format(w, "generate_ms", "%.3f", (double)c->generate_us / 1e3);
     cf_jw_format(w, "generate_per_second", "%.1f", per_second(n_new, c->generate_us));
     cf_jw_uint(w, "n_passes", counts.n_passes);
+    cf_jw_uint(w, "n_drafted", counts.n_guessed);
     cf_jw_uint(w, "n_accepted", counts.n_accepted);
     cf_jw_end(w);
 }
@@ -413,6 +414,10 @@ static cf_status prepare(complete *c, cf_error *err)
     c->tok = cf_engine_tokenizer(c->cli->opened.engine);
     CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok), err));
     CF_TRY(cf_draft_new(&c->draft, c->n_draft, err));
+    CF_TRY(cf_open_draft_engine(&c->cli->opened.draft, &c->cli->open, err));
+    if (c->cli->opened.draft != NULL) {
+        CF_TRY(cf_draft_use_model(c->draft, c->cli->opened.draft, c->cli->opened.engine, err));
+    }
     cf_session_options opts = {.n_ctx = c->cli->open.n_ctx};
     if (c->parts_path != NULL) {
         CF_TRY(cf_open_media(&c->cli->opened.media, c->cli->opened.engine, &c->cli->open, err));

@@ -15,7 +15,8 @@ static const cf_fact timings[] = {
     TIMING(render_us, U64),  TIMING(tokenise_us, U64), TIMING(prefill_us, U64),
     TIMING(first_us, U64),   TIMING(decode_us, U64),   TIMING(total_us, U64),
     TIMING(n_prefill, U32),  TIMING(n_decode, U32),    TIMING(n_passes, U32),
-    TIMING(n_accepted, U32), TIMING(n_retries, U32),   {NULL, CF_FACT_TEXT, 0},
+    TIMING(n_drafted, U32),  TIMING(n_accepted, U32),  TIMING(n_retries, U32),
+    {NULL, CF_FACT_TEXT, 0},
 };
 
 static const cf_fact usage[] = {
