@@ -39,8 +39,10 @@ static const cf_token ids[40] = {1, 2, 3, 4, 5, 6, 7, 8};
 static cf_status draft(cf_session *s, cf_error *err)
 {
     cf_draft *d;
+    cf_engine *e = (cf_engine *)(uintptr_t)cf_session_engine(s); /* its own draft model */
     CF_TRY(cf_draft_new(&d, CF_DRAFT_DEFAULT, err));
-    cf_status st = cf_draft_begin(d, s, NULL, err);
+    cf_status st = cf_draft_use_model(d, e, e, err);
+    CF_THEN(st, cf_draft_begin(d, s, NULL, err));
     for (size_t i = 0; st == CF_OK && i < 8; i++) {
         st = cf_draft_step(d, &ids[20 + i], 1, NULL, err);
     }
