@@ -15,7 +15,7 @@
      "generate at most N tokens (default: until the model ends)", given}
 #define CF_ROW_MAX_TOKENS(at)                                                  \
     {"--max-tokens", 'n', CF_OPT_U32, at, "N",                                 \
-     "generate at most N tokens for each reply (default: 256)", 0}
+     "generate at most N tokens for each reply (default: as recorded, else 256)", 0}
 #define CF_ROW_STOP(at)                                                        \
     {"--stop", 0, CF_OPT_LIST, at, "TEXT",                                     \
      "stop generating before this text; may be repeated", 0}

@@ -32,6 +32,7 @@ typedef struct command {
     cf_predicate *predicate;
     cf_study_engine engine;
     cf_asker asker;
+    cf_study_case c; /* that replies are drawn as: the conversation, or the bad one */
     json_t *context; /* of templates; NULL: the items are a context */
     cf_bisect_items good, bad;
     cf_bisect bisect;
@@ -46,22 +47,22 @@ static bool looks_at(const command *c, uint32_t what)
 
 /* ---- items ------------------------------------------------------------- */
 
-/* A conversation as items; for a reply to it, without its last answer. */
-static cf_status read_conversation(command *c, const char *uuid, cf_bisect_items *out,
-                                   cf_error *err)
+/* A conversation as items; for a reply to it, without its last answer.  `one` is
+ * the case that was read. */
+static cf_status read_conversation(command *c, cf_study_case *one, const char *uuid,
+                                   cf_bisect_items *out, cf_error *err)
 {
-    cf_study_case one;
-    cf_study_case_init(&one);
-    cf_status st = cf_study_case_whole(&one, c->cli->store, &c->engine, uuid, err);
-    size_t n = json_array_size(one.messages);
-    cf_role role = cf_role_parse(cf_json_get_str(json_array_get(one.messages, n - 1), "role"));
+    cf_study_case_deinit(one);
+    cf_study_case_init(one);
+    cf_status st = cf_study_case_whole(one, c->cli->store, &c->engine, uuid, err);
+    size_t n = json_array_size(one->messages);
+    cf_role role = cf_role_parse(cf_json_get_str(json_array_get(one->messages, n - 1), "role"));
     if (st == CF_OK && looks_at(c, CF_SEE_REPLY) && n > 0 &&
         (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT)) {
-        st = json_array_remove(one.messages, n - 1) == 0 ? CF_OK : cf_oom(err);
+        st = json_array_remove(one->messages, n - 1) == 0 ? CF_OK : cf_oom(err);
     }
-    const cf_study_context context = cf_study_context_of(&one);
+    const cf_study_context context = cf_study_context_of(one);
     CF_THEN(st, cf_bisect_items_of(out, &context, err));
-    cf_study_case_deinit(&one);
     return st;
 }
 
@@ -88,11 +89,12 @@ static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad, cf_error
     return st;
 }
 
-static void set_asker(const command *c, cf_asker *a)
+static void set_asker(command *c, cf_asker *a)
 {
     a->max_tokens = c->a.max_tokens;
     a->repeat = c->a.repeat;
     a->at_least = c->a.at_least;
+    a->was = &c->c.was;
 }
 
 static cf_status open_all(command *c, const char *uuid, cf_error *err)
@@ -116,7 +118,7 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
 static cf_status read_context(command *c, const char *uuid, cf_error *err)
 {
     cf_bisect_items it = {.v = NULL};
-    cf_status st = read_conversation(c, uuid, &it, err);
+    cf_status st = read_conversation(c, &c->c, uuid, &it, err);
     CF_THEN(st, cf_bisect_items_context(it.v, it.n, &c->context, err));
     cf_bisect_items_deinit(&it);
     return st;
@@ -125,8 +127,8 @@ static cf_status read_context(command *c, const char *uuid, cf_error *err)
 static cf_status read_both(command *c, const char *uuid, cf_error *err)
 {
     if (uuid == NULL) {
-        CF_TRY(read_conversation(c, c->a.good, &c->good, err));
-        return read_conversation(c, c->a.bad, &c->bad, err);
+        CF_TRY(read_conversation(c, &c->c, c->a.good, &c->good, err));
+        return read_conversation(c, &c->c, c->a.bad, &c->bad, err);
     }
     cf_status st = cf_open_template_text(&c->good.text, c->a.good, err);
     CF_THEN(st, cf_open_template_text(&c->bad.text, c->a.bad, err));
@@ -290,6 +292,7 @@ typedef struct side {
     cf_opened opened;
     cf_study_engine engine;
     cf_asker asker;
+    cf_study_case c; /* its conditions, with the constraint in its vocabulary */
 } side;
 
 static cf_status open_side(command *c, side *s, const char *version, cf_error *err)
@@ -301,7 +304,26 @@ static cf_status open_side(command *c, side *s, const char *version, cf_error *e
     s->engine.roles = &s->opened.roles;
     cf_asker_init(&s->asker, &s->engine, c->predicate, cf_cli_cancel());
     set_asker(c, &s->asker);
+    s->asker.was = &s->c.was;
     return CF_OK;
+}
+
+static void close_side(side *s)
+{
+    cf_asker_deinit(&s->asker);
+    cf_study_case_deinit(&s->c);
+    cf_opened_close(&s->opened);
+}
+
+/* The conversation for one model. */
+static cf_status read_side(command *c, side *s, const char *uuid, json_t **context, cf_error *err)
+{
+    cf_bisect_items it = {.v = NULL};
+    c->engine = s->engine;
+    cf_status st = read_conversation(c, &s->c, uuid, &it, err);
+    CF_THEN(st, cf_bisect_items_context(it.v, it.n, context, err));
+    cf_bisect_items_deinit(&it);
+    return st;
 }
 
 static void put_takeover(const command *c, const cf_takeover *t, cf_buf *out)
@@ -341,10 +363,12 @@ static void put_takeover(const command *c, const cf_takeover *t, cf_buf *out)
 static cf_status compare_models(command *c, side *good, side *bad, const char *uuid, cf_error *err)
 {
     cf_takeover t;
+    json_t *ignored = NULL;
     CF_TRY(open_side(c, good, c->a.good, err));
     CF_TRY(open_side(c, bad, c->a.bad, err));
-    c->engine = good->engine;
-    CF_TRY(read_context(c, uuid, err));
+    CF_TRY(read_side(c, bad, uuid, &ignored, err));
+    json_decref(ignored);
+    CF_TRY(read_side(c, good, uuid, &c->context, err));
     const cf_takeover_side a = {&good->asker, cf_buf_str(&good->opened.source)};
     const cf_takeover_side b = {&bad->asker, cf_buf_str(&bad->opened.source)};
     cf_takeover_init(&t);
@@ -393,17 +417,13 @@ static cf_status is_bad_model(command *c, const char *uuid, const char *version,
                               cf_error *err)
 {
     side s = {.engine = {.tok = NULL}};
-    cf_bisect_items it = {.v = NULL};
     json_t *context = NULL;
+    cf_study_case_init(&s.c);
     cf_status st = open_side(c, &s, version, err);
-    c->engine = s.engine;
-    CF_THEN(st, read_conversation(c, uuid, &it, err));
-    CF_THEN(st, cf_bisect_items_context(it.v, it.n, &context, err));
+    CF_THEN(st, read_side(c, &s, uuid, &context, err));
     CF_THEN(st, cf_asker_ask(&s.asker, context, cf_buf_str(&s.opened.source), bad, err));
     json_decref(context);
-    cf_bisect_items_deinit(&it);
-    cf_asker_deinit(&s.asker);
-    cf_opened_close(&s.opened);
+    close_side(&s);
     return st;
 }
 
@@ -411,7 +431,7 @@ static cf_status is_bad_version(command *c, const char *uuid, const char *versio
                                 cf_error *err)
 {
     cf_bisect_items it = {.v = NULL};
-    cf_status st = uuid == NULL ? read_conversation(c, version, &it, err)
+    cf_status st = uuid == NULL ? read_conversation(c, &c->c, version, &it, err)
                                 : cf_open_template_text(&it.text, version, err);
     if (uuid != NULL) {
         CF_THEN(st, cf_bisect_items_split(&it, err));
@@ -425,6 +445,8 @@ static cf_status make_models(command *c, const char *uuid, cf_error *err)
 {
     side good = {.engine = {.tok = NULL}}, bad = {.engine = {.tok = NULL}};
     cf_status st = CF_OK;
+    cf_study_case_init(&good.c);
+    cf_study_case_init(&bad.c);
     if (uuid == NULL || !names_model(c->a.good) || !names_model(c->a.bad)) {
         st = cf_fail(err, CF_EINVAL,
                      "two models take a UUID, --good model:A and --bad "
@@ -443,10 +465,8 @@ static cf_status make_models(command *c, const char *uuid, cf_error *err)
     CF_THEN(st, cf_cli_open_store(&c->cli->store, c->cli, CF_STORE_READ_ONLY, err));
     CF_THEN(st, find_version(c, uuid, is_bad_model, err));
     CF_THEN(st, compare_models(c, &good, &bad, uuid, err));
-    cf_asker_deinit(&good.asker);
-    cf_asker_deinit(&bad.asker);
-    cf_opened_close(&good.opened);
-    cf_opened_close(&bad.opened);
+    close_side(&good);
+    close_side(&bad);
     return st;
 }
 
@@ -513,6 +533,7 @@ static int run_bisect(cf_cli *cli, void *state)
     if (wrong != NULL) {
         return cf_cli_usage(cli, wrong);
     }
+    cf_study_case_init(&c->c);
     cf_status st = cf_cli_predicate(&c->predicate, c->a.condition, c->a.is_approved, &err);
     CF_THEN(st, make(c, cli->n_args == 1 ? cli->args[0] : NULL, &err));
     int status = cf_cli_end(cli, st, &err);
@@ -524,6 +545,7 @@ static int run_bisect(cf_cli *cli, void *state)
     cf_bisect_items_deinit(&c->bad);
     json_decref(c->context);
     cf_asker_deinit(&c->asker);
+    cf_study_case_deinit(&c->c);
     cf_predicate_free(c->predicate);
     return status;
 }

@@ -89,6 +89,7 @@ static cf_status load(command *c, const char *uuid, bool as_is, json_t **out, cf
     c->engine.roles = as_is ? NULL : &c->cli->opened.roles;
     c->asker.as_is = as_is;
     CF_TRY(cf_study_case_whole(&c->c, c->cli->store, &c->engine, uuid, err));
+    c->asker.was = &c->c.was;
     size_t n = json_array_size(c->c.messages);
     cf_role role = cf_role_parse(cf_json_get_str(json_array_get(c->c.messages, n - 1), "role"));
     if (looks_at(c, CF_SEE_REPLY) && n > 0 &&
@@ -122,14 +123,28 @@ static cf_status find_form(command *c, const char *uuid, json_t **out, cf_error 
     return CF_OK;
 }
 
-static void name_model(command *c)
+/* What answers, and how it draws. */
+static cf_status name_model(command *c, cf_error *err)
 {
+    cf_status st = CF_OK;
     char hash[CF_HASH_TEXT + 1] = "", setup[CF_HASH_TEXT + 1] = "";
     if (looks_at(c, CF_SEE_REPLY) && c->engine.engine != NULL) {
         cf_engine_hash(c->engine.engine, hash);
         cf_study_setup_hash(setup, cf_backend_core_session(c->engine.backend));
     }
     snprintf(c->shrink.model, sizeof c->shrink.model, "%s%s", hash, setup);
+    const cf_store_run *run = c->c.was.run;
+    if (run != NULL && looks_at(c, CF_SEE_REPLY)) {
+        cf_buf drawn = CF_BUF_INIT;
+        cf_buf_addf(&drawn, "%s %llu ", c->shrink.model, (unsigned long long)run->seed);
+        cf_buf_add(&drawn, run->options.p, run->options.n);
+        cf_buf_addc(&drawn, '\0');
+        cf_buf_add(&drawn, run->constraint_spec.p, run->constraint_spec.n);
+        st = cf_buf_check(&drawn, err);
+        cf_hash_hex(c->shrink.model, cf_buf_cstr(&drawn), drawn.n);
+        cf_buf_deinit(&drawn);
+    }
+    return st;
 }
 
 /* ---- telling ------------------------------------------------------------ */
@@ -238,7 +253,7 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
     c->shrink.max_runs = c->a.max_runs;
     c->shrink.step = on_step;
     c->shrink.ud = c;
-    name_model(c);
+    CF_TRY(name_model(c, err));
     CF_TRY(open_steps(c, err));
     CF_TRY(cf_shrink_run(&c->shrink, err));
     st = c->shrink.holds ? cf_shrink_write(&c->shrink, c->a.folder, &names, err) : CF_OK;

@@ -158,14 +158,31 @@ static cf_status see_cache(cf_asker *a, const json_t *context, cf_arena *arena, 
 
 /* ---- the reply ---------------------------------------------------------- */
 
+/* The recorded sampler, seed, thinking and constraint, which a server gets in its
+ * own form; a reply without a limit of its own is asked for at its length. */
+static cf_status draw_as_recorded(cf_asker *a, cf_chat_options *out, cf_error *err)
+{
+    if (a->was == NULL || a->was->run == NULL) {
+        return CF_OK;
+    }
+    if (a->engine->tok != NULL) {
+        CF_TRY(cf_recorded_compile(a->was, a->engine->tok, err));
+    }
+    if (a->was->options.max_tokens == 0 && a->was->run->n_reply > TOKENS) {
+        out->max_tokens = (uint32_t)a->was->run->n_reply;
+    }
+    cf_recorded_chat(a->was, out);
+    return CF_OK;
+}
+
 static cf_status generate(cf_asker *a, const json_t *context, const cf_tool_set *tools,
                           cf_chat_response *r, cf_error *err)
 {
-    const cf_chat_options options = {
-        .has_sampling = true,
-        .as_is = a->as_is,
-        .max_tokens = a->max_tokens != 0 ? a->max_tokens : TOKENS,
-    };
+    cf_chat_options options = {.has_sampling = true, .max_tokens = TOKENS};
+    CF_TRY(draw_as_recorded(a, &options, err));
+    options.sampling.seed += a->n_asked;
+    options.as_is = a->as_is;
+    options.max_tokens = a->max_tokens != 0 ? a->max_tokens : options.max_tokens;
     const cf_question q = {.context = context,
                            .tools = tools,
                            .options = &options,

@@ -6,8 +6,9 @@
  *                     prompt, the reply or the template's error.
  * Knows: templates, engines, predicates.  Does not know: which contexts are
  * tried.
- * Replies are drawn greedily, so that the same context gives the same answer, or
- * with `repeat` several times, each with the next seed.
+ * Replies are drawn as the recorded one was, with its constraint, sampler, seed
+ * and thinking, where there is one, else greedily, so that the same context gives
+ * the same answer; with `repeat` several times, each with the next seed.
  *
  * Threads:  one thread at a time.
  * Memory:   owns its compiled template and the texts of the last question.
@@ -26,13 +27,14 @@ typedef struct cf_asker {
     const cf_predicate *predicate;
     cf_cancel *cancel;
     bool as_is;          /* messages reach the template as they are */
-    uint32_t max_tokens; /* of a reply; 0: 256 */
+    uint32_t max_tokens; /* of a reply; 0: that of the recorded one, else 256 */
+    cf_recorded *was;    /* how replies are drawn; NULL: greedily */
     uint32_t command_ms; /* 0: as predicate.h says */
     cf_str prefix;       /* replies begin with it; empty: nothing is given */
     uint32_t repeat;     /* ask so often; 0: once */
     uint32_t at_least;   /* it holds if it does so often; 0: always */
 
-    cf_buf only;  /* the only failure that counts (cf_predicate_put_failure()); "": any */
+    cf_buf only; /* the only failure that counts (cf_predicate_put_failure()); "": any */
     /* Of the last question; with `repeat` those of its last time, and `why`
      * begins with the counts. */
     cf_buf prompt, reply, error, why, failure;

@@ -344,6 +344,57 @@ static void test_shrink__keeps_to_the_failure(void **state)
     }
 }
 
+/* Writes a reply with these options and shrinks what holds for it. */
+static void check_drawn(const char *name, const char *question, const char *option,
+                        const char *value, const char *condition, bool wants_constraint)
+{
+    char base[40], id[40];
+    cf_program p;
+    snprintf(base, sizeof base, "%s.db", name);
+    const char *db = store_dir_file(base), *folder = store_dir_file(name);
+    CF_PROGRAM(&p, "run", "--db", db, "-m", "bundled", option, value, "--seed", "5", "-n", "24",
+               question);
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "history", "--db", db, "list", "--json");
+    const char *at = strstr(cf_buf_cstr(&p.out), "\"conversation\":\"");
+    assert_non_null(at);
+    snprintf(id, sizeof id, "%.36s", at + strlen("\"conversation\":\""));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", condition, "-o", folder, "--json");
+    if (p.status != 0) {
+        fail_msg("%s", cf_buf_cstr(&p.err));
+    }
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"holds\":true"));
+    cf_program_deinit(&p);
+    if (wants_constraint) {
+        char path[300];
+        cf_buf text = CF_BUF_INIT;
+        cf_error err;
+        snprintf(path, sizeof path, "%s/reply.txt", folder);
+        T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
+        assert_int_equal(cf_buf_cstr(&text)[0], '{');
+        cf_buf_deinit(&text);
+    }
+}
+
+/* Smaller conversations are answered as the reply was drawn: by its constraint,
+ * and by its sampler and seed, which greedily would never give "template)". */
+static void test_shrink__as_it_was_drawn(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("no bundled model in this tree");
+    }
+    store_dir_put_text("tool.json", "{\"type\":\"object\",\"properties\":{\"tool\":{\"enum\":"
+                                    "[\"lint\",\"render\"]}},\"required\":[\"tool\"],"
+                                    "\"additionalProperties\":false}");
+    check_drawn("forced", "Which command finds faults of a chat template? Hello.", "--schema",
+                store_dir_file("tool.json"), "reply:\\A\\{.*lint", true);
+    check_drawn("warm", "Tell me a joke. Hello there.", "--temperature", "2", "reply:debug", false);
+}
+
 static void test_shrink__refuses(void **state)
 {
     (void)state;
@@ -406,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_shrink__a_corrected_command),
         cmocka_unit_test(test_shrink__the_last_answer_is_no),
         cmocka_unit_test(test_shrink__flaky),
+        cmocka_unit_test(test_shrink__as_it_was_drawn),
         cmocka_unit_test(test_shrink__keeps_to_the_failure),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
