@@ -228,6 +228,27 @@ static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d, const cf_ggu
     return CF_OK;
 }
 
+/* Words between white space, which is dropped, are merged over characters.
+ * Source: llama.cpp, for jina-embeddings-v2-base-zh. */
+static cf_status add_whitespace(cf_pipeline *p, const cf_vocab_desc *d, const cf_gguf *g,
+                                cf_error *err)
+{
+    bool lowercase = false;
+    (void)err;
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.normalizer.lowercase", &lowercase);
+    if (lowercase) {
+        p->norm[p->n_norm++].kind = CF_NORM_LOWERCASE;
+    }
+    p->split[p->n_split++] = (cf_split_step){.kind = CF_SPLIT_WHITE, .behavior = CF_SPLIT_REMOVED};
+    p->model.kind = CF_SUBWORD_BPE;
+    p->model.byte_fallback = true;
+    p->model.unk = d->named.unk;
+    p->decode[p->n_decode++].kind = CF_DECODE_BYTE_FALLBACK;
+    p->decode[p->n_decode++].kind = CF_DECODE_FUSE;
+    p->keeps_bytes = true;
+    return CF_OK;
+}
+
 /* Whether an ordinary piece has an upper-case letter: such a vocabulary is not
  * of a model that reads lower case only. */
 static cf_status has_upper_case(const cf_vocab_desc *d, bool *out, cf_error *err)
@@ -322,22 +343,23 @@ static cf_status name_ends(cf_vocab_desc *d, const cf_gguf *g, cf_error *err)
     return CF_OK;
 }
 
-/* Tokenizers that are a row of steps. */
+/* Tokenizers that are a row of steps, by their model or their pre-tokenizer. */
 typedef struct pipe_kind {
-    const char *model;
+    const char *name;
     bool has_merges;
     cf_status (*add)(cf_pipeline *p, const cf_vocab_desc *d, const cf_gguf *g, cf_error *err);
 } pipe_kind;
 
-static const pipe_kind *find_kind(cf_str model)
+static const pipe_kind *find_kind(cf_str model, cf_str pre)
 {
     static const pipe_kind kinds[] = {
-        {"gemma4", true, add_gemma4},
-        {"bert", false, add_wordpiece},
-        {"t5", false, add_unigram},
+        {"gemma4", true, add_gemma4},     {"granite-embed-multi-311m", true, add_gemma4},
+        {"sarvam-moe", true, add_gemma4}, {"whitespace", true, add_whitespace},
+        {"bert", false, add_wordpiece},   {"t5", false, add_unigram},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (cf_str_is(model, kinds[i].model)) {
+        if (cf_str_is(model, kinds[i].name) ||
+            (cf_str_is(model, "gpt2") && kinds[i].has_merges && cf_str_is(pre, kinds[i].name))) {
             return &kinds[i];
         }
     }
@@ -374,7 +396,7 @@ cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
     }
     (void)cf_gguf_get_str(g, "tokenizer.ggml.pre", &d.pre);
     (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix", &d.space_prefix);
-    const pipe_kind *kind = find_kind(d.model);
+    const pipe_kind *kind = find_kind(d.model, d.pre);
     bool has_merges = kind != NULL ? kind->has_merges : cf_str_is(d.model, "gpt2");
     CF_TRY(find_lists(&l, g, has_merges, err));
     d.n_tokens = (size_t)l.tokens->n;

@@ -84,6 +84,50 @@
     " ?[^(" WS "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}" \
     "\\x{964}\\x{6d4}\\x{60c})]+"
 
+/* Letters and marks without Han, which is a class of PCRE2 as what it leaves
+ * out: other categories, the case that does not belong, and Han. */
+#define NOT_LETTER   "\\p{C}\\p{Z}\\p{N}\\p{P}\\p{S}"
+#define UPPER_NO_HAN "[^" NOT_LETTER "\\p{Ll}\\p{sc:Han}]"
+#define LOWER_NO_HAN "[^" NOT_LETTER "\\p{Lu}\\p{Lt}\\p{sc:Han}]"
+
+/* Digits in threes from the right.  The models' own expressions look ahead over
+ * the rest of a run at each digit; here a run is cut out first, then its head of
+ * one or two digits, then threes.  Where a run counts only at the end of a word,
+ * the last pattern must leave other pieces with digits alone: it begins in a
+ * piece that is digits throughout, and goes on where it left off. */
+#define HEAD_OF_DIGITS   "\\A\\p{Nd}{1,2}(?=(?:\\p{Nd}{3})++\\z)"
+#define DIGITS_OF_WORD   "(?<!\\p{Nd})\\p{Nd}++(?![\\p{L}\\p{M}\\p{N}\\p{Pc}])"
+#define THREES_OF_DIGITS "\\A\\p{Nd}{3}(?=\\p{Nd}*+\\z)|(?<=\\p{Nd})\\G\\p{Nd}{3}"
+
+/* The same where only the begins of threes are cuts, so that a number's other
+ * signs (fractions, say) stay with the digits before them: threes, then all up
+ * to the next three. */
+#define THREES "(?:\\p{Nd}{3})++(?!\\p{Nd})"
+#define TAIL_OF_NUMBER                                       \
+    "(?:(?<!\\p{Nd})\\p{Nd}{0,2}\\K|\\G(?<=\\p{Nd}))" THREES \
+    "(?:\\P{Nd}++\\p{Nd}{1,2}(?!\\p{Nd}))*+\\P{Nd}*+(?:\\p{Nd}{1,2}(?=" THREES "))?"
+
+/* Runs of the scripts that are written without spaces, and Hangul. */
+#define UNSPACED                                                        \
+    "[\\x{4e00}-\\x{9fff}\\x{3040}-\\x{30ff}\\x{3400}-\\x{4dbf}"        \
+    "\\x{f900}-\\x{faff}\\x{ff65}-\\x{ff9f}\\x{2f00}-\\x{2fdf}]+|"      \
+    "[\\x{e00}-\\x{e7f}]+|[\\x{e80}-\\x{eff}]+|[\\x{1780}-\\x{17ff}]+|" \
+    "[\\x{1000}-\\x{109f}\\x{aa60}-\\x{aa7f}\\x{a9e0}-\\x{a9ff}]+|"     \
+    "[\\x{ac00}-\\x{d7af}\\x{1100}-\\x{11ff}]+"
+
+/* A sign with the ASCII letters after it, words, signs as `ends` says. */
+#define SIGNED_WORDS(ends)                                              \
+    ASCII_SIGN "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|" \
+               " ?[\\p{P}\\p{S}]+" ends TAIL
+
+/* White space up to the last but one character, a power of two at a time. */
+#define AT_ONCE(n) S "{" n "}(?!" NOT_S ")|"
+#define SPACES_BY_POWERS                                                               \
+    AT_ONCE("512")                                                                     \
+    AT_ONCE("256")                                                                     \
+    AT_ONCE("128") AT_ONCE("64") AT_ONCE("32") AT_ONCE("16") AT_ONCE("8") AT_ONCE("4") \
+        AT_ONCE("1,2") S
+
 typedef struct pattern_set {
     const char *names; /* each with a blank before and after it */
     bool ignore_merges;
@@ -101,7 +145,7 @@ static const pattern_set sets[] = {
      {"\\p{N}", GPT2}},
     {" falcon ", false, {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"}},
     {" default ", false, {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
-    {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 ",
+    {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano ",
      true,
      {CL100K("\\p{N}{1,3}")}},
     {" dbrx smaug-bpe glm4 chatglm-bpe ", false, {CL100K("\\p{N}{1,3}")}},
@@ -121,6 +165,29 @@ static const pattern_set sets[] = {
      {SUFFIX_ANY "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
                  " ?[^" WS "\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" LINES TAIL}},
     {" gpt-4o llama4 kanana2 talkie minimax-m2 ", false, {O200K(SUFFIX_ANY "?", "\\p{N}{1,3}")}},
+    {" granite-embed-multi-97m ", true, {O200K(SUFFIX_ANY "?", "\\p{N}{1,3}")}},
+    {" tiny_aya cohere2moe ",
+     false,
+     {DIGITS_OF_WORD, HEAD_OF_DIGITS, THREES_OF_DIGITS, O200K(SUFFIX_ANY "?", "\\p{N}{1,3}")}},
+    {" kimi-k2 ",
+     false,
+     {"\\p{sc:Han}+|[^\\r\\n\\p{L}\\p{N}]?" UPPER_NO_HAN "*" LOWER_NO_HAN "+" SUFFIX_ANY "?|"
+      "[^\\r\\n\\p{L}\\p{N}]?" UPPER_NO_HAN "+" LOWER_NO_HAN "*" SUFFIX_ANY "?|"
+      "\\p{N}{1,3}|" SIGNS LINES TAIL}},
+    {" jais-2 ", false, {SUFFIX_ANY "|" WORD "\\p{N}{1,3}|" SIGNS LINES SPACES_BY_POWERS}},
+    {" exaone-moe ",
+     false,
+     {SUFFIX_ANY "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}[\\p{L}\\p{M}]*+(?: \\p{L}[\\p{L}\\p{M}]*+)*+|"
+                 "\\p{N}| ?[^" WS "\\p{L}\\p{N}]+[\\r\\n/]?|" S "*[\\r\\n]|" TAIL}},
+    {" superbpe ", false, {"\\p{N}+", TAIL_OF_NUMBER, "\\p{Nd}{3}(?=\\p{Nd}{3})"}},
+    {" afmoe ",
+     false,
+     {"\\p{Nd}++", HEAD_OF_DIGITS, "\\p{Nd}{3}", UNSPACED, SIGNED_WORDS("[\\r\\n]*|" LINES)}},
+    {" spark2_5 ", false, {"\\p{N}{1,3}", HAN_KANA, SIGNED_WORDS("|[\\r\\n]|"), "\\p{N}"}},
+    {" chameleon ",
+     false,
+     {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}",
+      "[\\p{P}!-/:-@\\[-`{-~]", GPT2}},
     {" tekken ", true, {O200K("", "\\p{N}")}},
     {" youtu ",
      true,
@@ -131,9 +198,7 @@ static const pattern_set sets[] = {
       O200K(SUFFIX_ANY "?", "\\p{N}")}},
     {" deepseek-v3 hunyuan-dense joyai-llm hy_v4 ",
      false,
-     {"\\p{N}{1,3}", HAN_KANA,
-      ASCII_SIGN "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
-                 " ?[\\p{P}\\p{S}]+[\\r\\n]*|" LINES TAIL}},
+     {"\\p{N}{1,3}", HAN_KANA, SIGNED_WORDS("[\\r\\n]*|" LINES)}},
     {" deepseek-coder ", false, {"[\\r\\n]", S "?\\p{L}+", S "?\\p{P}+", HAN_MORE, "\\p{N}"}},
     {" deepseek-llm ",
      false,

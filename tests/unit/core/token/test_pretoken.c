@@ -40,6 +40,21 @@ static const row rows[] = {
     {"bailingmoe", "a|'S| b|.\n"},
     {"laguna", "a| b|\n\n|c"},
     {"youtu", "\ud55c\uad6d|abc|1|2"},
+    {"kimi-k2", "\u65e5\u672c|Hello|World's| x|\u4e2d|y| |123|4|.\n|  "},
+    {"kimi-k2", "\u306e\u3067|\u6f22|\u306a|\u3005|A\u0301b"},
+    {"tiny_aya", "1|234|567| |12|345| |123|456| |12|"},
+    {"tiny_aya", "x|1|234| |123|45|a| |123|456|_b|123|456"},
+    {"cohere2moe", "HTMLPage| |1|000"},
+    {"superbpe", "of the |1|234|567| and |12| or |\u00bd|123|456\u00bd1|234\u00bd|"},
+    {"superbpe", "\u00bd1|234| a|123|b"},
+    {"afmoe", "a|1|234|b|12|345| |\u65e5\u672c|\u0e01\u0e34|\ud55c| c|.com| (|x"},
+    {"spark2_5", "a|1|2|3| (|x|)|\n|\n|.com|\u65e5\u672c"},
+    {"exaone-moe", "we go|'s| on and on|  | x| |1|2|/\n|\n| nai\u0308ve a"},
+    {"jais-2", "a|        |  | b|\n\n|  | c|    |  "},
+    {"chameleon", "a|  |b|<|sentinel|:|1|>|.|.| c|IMGIMGABZ|1|2"},
+    {"chameleon", "a|  | b|\t|c"},
+    {"granite-embed-multi-97m", "Hello|World's| HTMLPage| |123|4"},
+    {"jina-v5-nano", "Hello| world|'S| |123|45"},
 };
 
 typedef struct seen {
@@ -104,15 +119,27 @@ static void test_cuts__known(void **state)
 }
 
 static const char *const all_names[] = {
-    "gpt-2",      "phi-2",       "mpt",          "olmo",           "jais",      "starcoder",
-    "refact",     "command-r",   "smollm",       "codeshell",      "exaone",    "minerva-7b",
-    "falcon",     "default",     "llama-bpe",    "llama3",         "pixtral",   "lfm2",
-    "dbrx",       "smaug-bpe",   "glm4",         "chatglm-bpe",    "qwen2",     "megrez",
-    "stablelm2",  "hunyuan",     "grok-2",       "laguna",         "minicpm5",  "ufakzeka",
-    "seed-coder", "bailingmoe",  "qwen35",       "gpt-4o",         "llama4",    "tekken",
-    "youtu",      "deepseek-v3", "deepseek-llm", "deepseek-coder", "joyai-llm", "hunyuan-dense",
-    "bloom",      "poro-chat",   "viking",       "kanana2",        "exaone4",   "deepseek-r1-qwen",
-    "falcon3",    "minimax-m2",  "solar-open",   "gpt3-finnish",
+    "gpt-2",          "phi-2",        "mpt",
+    "olmo",           "jais",         "starcoder",
+    "refact",         "command-r",    "smollm",
+    "codeshell",      "exaone",       "minerva-7b",
+    "falcon",         "default",      "llama-bpe",
+    "llama3",         "pixtral",      "lfm2",
+    "dbrx",           "smaug-bpe",    "glm4",
+    "chatglm-bpe",    "qwen2",        "megrez",
+    "stablelm2",      "hunyuan",      "grok-2",
+    "laguna",         "minicpm5",     "ufakzeka",
+    "seed-coder",     "bailingmoe",   "qwen35",
+    "gpt-4o",         "llama4",       "tekken",
+    "youtu",          "deepseek-v3",  "deepseek-llm",
+    "deepseek-coder", "joyai-llm",    "hunyuan-dense",
+    "bloom",          "poro-chat",    "viking",
+    "kanana2",        "exaone4",      "deepseek-r1-qwen",
+    "falcon3",        "minimax-m2",   "solar-open",
+    "gpt3-finnish",   "kimi-k2",      "tiny_aya",
+    "cohere2moe",     "superbpe",     "afmoe",
+    "spark2_5",       "exaone-moe",   "jais-2",
+    "chameleon",      "jina-v5-nano", "granite-embed-multi-97m",
 };
 
 static cf_status on_any(void *ud, size_t from, size_t to)
@@ -127,8 +154,9 @@ static cf_status on_any(void *ud, size_t from, size_t to)
 static void test_cuts__long_runs(void **state)
 {
     (void)state;
-    static const char *const units[] = {" ",   "a",  "A",      "\n",     "1",  "!",
-                                        " \n", "aA", "\u65e5", "\u0301", "' ", " a"};
+    static const char *const units[] = {" ",  "a",   "A",       "\n",        "1",
+                                        "!",  " \n", "aA",      "\u65e5",    "\u0301",
+                                        "' ", " a",  "1\u00bd", "1234\u00bd"};
     for (size_t i = 0; i < sizeof all_names / sizeof all_names[0]; i++) {
         cf_error err = {0};
         cf_pretoken p = opened(all_names[i]);

@@ -552,6 +552,30 @@ static void test_unigram__the_best_sum(void **state)
     close_all(&x);
 }
 
+/* Vocabularies of characters that a pre-tokenizer's name gives away. */
+static void test_pre__characters_in_place_of_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *pre, *want;
+    } rows[] = {{"gpt2", "sarvam-moe", "[ab][\u2581][ab][<0x0A>]"},
+                {"gpt2", "granite-embed-multi-311m", "[ab][\u2581][ab][<0x0A>]"},
+                {"whitespace", "whitespace", "[ab][ab]"},
+                {"gpt2", "whitespace", "[ab][ab]"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture x = {0};
+        cf_vocab_file_init(&x.file, rows[i].model, rows[i].pre);
+        cf_vocab_file_token(&x.file, cf_str_from("a"), CF_TOKEN_NORMAL, 0);
+        cf_vocab_file_token(&x.file, cf_str_from("b"), CF_TOKEN_NORMAL, 0);
+        cf_vocab_file_token(&x.file, cf_str_from("\u2581"), CF_TOKEN_NORMAL, 0);
+        cf_vocab_file_token(&x.file, cf_str_from("<0x0A>"), CF_TOKEN_BYTE, 0);
+        cf_vocab_file_merge(&x.file, "a b", true);
+        open_file(&x, true);
+        assert_string_equal(encoded(&x, "ab ab\n", false, false), rows[i].want);
+        close_all(&x);
+    }
+}
+
 static void assert_refused(cf_vocab_file *f, cf_status code, const char *word)
 {
     cf_error err = {0};
@@ -682,6 +706,7 @@ int main(void)
         cmocka_unit_test(test_wordpiece__words_and_offsets),
         cmocka_unit_test(test_wordpiece__a_cased_vocabulary_is_not_lowered),
         cmocka_unit_test(test_unigram__the_best_sum),
+        cmocka_unit_test(test_pre__characters_in_place_of_bytes),
         cmocka_unit_test(test_new__refuses),
         cmocka_unit_test(test_new__tolerates),
         cmocka_unit_test(test_encode__arena_limit),
