@@ -238,10 +238,26 @@ static cf_status llama_score(cf_server_kind *kind, const cf_server_ask *ask, cf_
 
 /* ---- constraints -------------------------------------------------------- */
 
+/* A grammar holds from the first byte on: where the template begins the reply
+ * with thinking, the text would come as thinking.  It is off unless the request
+ * says otherwise. */
+static bool without_thinking(json_t *body)
+{
+    json_t *variables = json_object_get(body, "chat_template_kwargs");
+    if (variables == NULL) {
+        variables = json_object();
+        if (json_object_set_new(body, "chat_template_kwargs", variables) != 0) {
+            return false;
+        }
+    }
+    return json_object_get(variables, "enable_thinking") != NULL ||
+           json_object_set_new(variables, "enable_thinking", json_false()) == 0;
+}
+
 static bool write_grammar(const cf_server_kind *kind, json_t *body, json_t *value)
 {
     (void)kind;
-    return json_object_set(body, "grammar", value) == 0;
+    return json_object_set(body, "grammar", value) == 0 && without_thinking(body);
 }
 
 /* root ::= "a" | "b" */
@@ -255,7 +271,7 @@ static bool write_gbnf_choice(const cf_server_kind *kind, json_t *body, json_t *
         cf_buf_adds(&text, i > 0 ? " | " : "");
         cf_json_write_str(&text, cf_str_make(json_string_value(one), json_string_length(one)));
     }
-    bool ok = !text.failed &&
+    bool ok = !text.failed && without_thinking(body) &&
               json_object_set_new(body, "grammar", json_stringn(cf_buf_cstr(&text), text.n)) == 0;
     cf_buf_deinit(&text);
     return ok;

@@ -807,7 +807,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_HAMMER] =
             {
                 .name = "hammer", /* Hammer 2 */
-                .marks = {WRITES("[BEGIN OF AVAILABLE TOOLS]")},
+                .marks = {WRITES("[BEGIN OF AVAILABLE_TOOLS]"),
+                          WRITES("[BEGIN OF AVAILABLE TOOLS]")},
                 .hints = {HINT("hammer")},
                 .name_first = true,
                 .rules = {{CF_RULE_MARKDOWN, CF_LEX_JSON, "```", "```", CF_PLACE_ANY},

@@ -166,7 +166,7 @@ static cf_status put_json(const command *c, const cf_influence_row *row, bool is
         cf_jw_uint(&w, "line", p->line);
         cf_jw_uint(&w, "column", p->col);
     }
-    cf_part_label(p, &c->c, 0, &label);
+    cf_part_label(p, &c->c, &label);
     cf_jw_buf(&w, "label", &label);
     cf_jw_bytes(&w, "text", p->text);
     if (row->has_delta) {
@@ -213,7 +213,7 @@ static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *
         cf_buf_adds(out, "        ?  ");
     }
     cf_buf label = CF_BUF_INIT, safe = CF_BUF_INIT;
-    cf_part_label(&row->part, &c->c, 1, &label);
+    cf_part_label(&row->part, &c->c, &label);
     cf_safe_line(&safe, cf_buf_cstr(&label), label.n);
     cf_buf_addf(out, "%-26s  ", cf_buf_cstr(&safe));
     if (row->part.kind != CF_PART_TOOL) {

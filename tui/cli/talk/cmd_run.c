@@ -219,7 +219,8 @@ static void tell_end(run *r, const cf_sent *sent, cf_status st, const cf_error *
     cf_jw w;
     cf_buf b = CF_BUF_INIT;
     cf_run_json_begin(&w, &b, "stop");
-    if (st == CF_ELIMIT && r->stops.seen.reason != CF_STOP_ERROR) {
+    if (st == CF_ELIMIT && r->stops.seen.reason != CF_STOP_ERROR &&
+        json_array_size(json_object_get(sent->response.message, "tool_calls")) > 0) {
         cf_jw_text(&w, "reason", "rounds");
         cf_jw_text(&w, "message", err->text);
     } else {
@@ -256,13 +257,30 @@ static bool can_ask(const run *r)
     return !r->cli->is_quiet && isatty(STDIN_FILENO) != 0;
 }
 
+/* Whether --results has one for this tool; nothing is run then. */
+static bool is_canned(const run *r, cf_str name)
+{
+    json_t *result = NULL;
+    cf_error none;
+    const bool is_there =
+        r->canned != NULL && cf_tool_canned(r->canned, name, &result, &none) == CF_OK;
+    json_decref(result);
+    return is_there;
+}
+
+/* The tools of --tools demo change nothing but the history. */
+static bool is_demo(const run *r, cf_str name)
+{
+    return r->demo != NULL && cf_demo_has(name) && !is_canned(r, name);
+}
+
 static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *reason)
 {
     run *r = ud;
     size_t server;
     cf_str tool;
-    if (r->demo != NULL && cf_demo_has(call->name)) {
-        return CF_CALL_RUN; /* changes nothing but the history */
+    if (is_demo(r, call->name)) {
+        return CF_CALL_RUN;
     }
     if (r->canned == NULL && cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
         if (cf_mcp_opened_may_call(&r->mcp, server, tool, call->arguments)) {
@@ -324,7 +342,7 @@ static cf_status run_demo(run *r, const cf_pending_call *call, json_t **result, 
 static cf_status run_call(void *ud, const cf_pending_call *call, json_t **result, cf_error *err)
 {
     run *r = ud;
-    if (r->demo != NULL && cf_demo_has(call->name)) {
+    if (is_demo(r, call->name)) {
         return run_demo(r, call, result, err);
     }
     if (r->canned != NULL) {
@@ -346,7 +364,7 @@ static cf_status run_call(void *ud, const cf_pending_call *call, json_t **result
 /* A result as JSON; ours is JSON text already. */
 static void put_result(const run *r, cf_buf *out, cf_str name, const json_t *result)
 {
-    if (r->demo != NULL && cf_demo_has(name) && json_is_string(result)) {
+    if (is_demo(r, name) && json_is_string(result)) {
         cf_buf_add(out, json_string_value(result), json_string_length(result));
     } else {
         cf_json_write(out, result);
@@ -731,6 +749,12 @@ static cf_status send_one(run *r, const cf_send *send, cf_error *err)
     if (r->cli->is_json && !r->show_prompt) {
         tell_end(r, &sent, st, err);
     }
+    if (st == CF_OK && r->limit.choices.n > 0 && !r->show_prompt &&
+        cf_json_get_str(sent.response.message, "content").n == 0) {
+        st = cf_fail(err, CF_ELIMIT,
+                     "--choice: the reply has no text, so no choice was made; "
+                     "--thinking off keeps a model from thinking");
+    }
     cf_sent_deinit(&sent);
     return st;
 }
@@ -785,7 +809,7 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     }
     CF_THEN(st, make_conversation(r, err));
     CF_THEN(st, open_servers(r, err));
-    if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
+    if (st == CF_OK && r->tools != NULL && !r->cli->is_json && !is_server(r)) {
         cf_note("[tool family %s: %s]", cf_tool_family_name(r->cli->opened.family),
                 r->cli->opened.family_why);
     }

@@ -426,14 +426,14 @@ void cf_influence_sort(const cf_influence *v, size_t *order)
     }
 }
 
-void cf_part_label(const cf_part *p, const cf_study_case *c, size_t first, cf_buf *out)
+void cf_part_label(const cf_part *p, const cf_study_case *c, cf_buf *out)
 {
     const json_t *tool = json_array_get(c->tools, p->index);
     cf_str name = cf_json_get_str(json_object_get(tool, "function"), "name");
     cf_str role = cf_json_get_str(json_array_get(c->messages, p->index), "role");
     switch (p->kind) {
     case CF_PART_MESSAGE:
-        cf_buf_addf(out, "message %zu (%.*s)", first + p->index, (int)role.n,
+        cf_buf_addf(out, "message %zu (%.*s)", 1 + p->index, (int)role.n,
                     role.p != NULL ? role.p : "");
         break;
     case CF_PART_TOOL:
@@ -442,8 +442,8 @@ void cf_part_label(const cf_part *p, const cf_study_case *c, size_t first, cf_bu
         break;
     case CF_PART_SENTENCE:
     case CF_PART_WORD:
-        cf_buf_addf(out, "%s %zu of message %zu", cf_part_kind_name(p->kind), first + p->index,
-                    first + p->message);
+        cf_buf_addf(out, "%s %zu of message %zu", cf_part_kind_name(p->kind), 1 + p->index,
+                    1 + p->message);
         break;
     case CF_PART_FIELD:
         cf_buf_adds(out, "tool ");

@@ -134,9 +134,8 @@ CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *
 void cf_influence_sort(const cf_influence *v, size_t *order);
 
 /* A part in a few words: "message 3 (user)", "tool get_time",
- * "sentence 2 of message 1"; the first message and sentence have the number
- * `first`: 1 in the workbench, 0 where the number is to be given back. */
-void cf_part_label(const cf_part *part, const cf_study_case *c, size_t first, cf_buf *out);
+ * "sentence 2 of message 1", counted from 1. */
+void cf_part_label(const cf_part *part, const cf_study_case *c, cf_buf *out);
 
 /* A call of the reply ("0"), or an argument of one ("0.city",
  * "1.filter.tags[2]"): its bytes. */

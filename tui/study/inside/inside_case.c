@@ -276,7 +276,7 @@ static cf_status place(cf_inside_case *c, const cf_part *part, cf_inside_part *o
 {
     cf_buf label = CF_BUF_INIT;
     *out = (cf_inside_part){.part = *part};
-    cf_part_label(part, &c->c, 1, &label);
+    cf_part_label(part, &c->c, &label);
     char *copy = label.failed ? NULL : cf_arena_strndup(&c->arena, label.p, label.n);
     out->label = cf_str_make(copy, label.n);
     cf_buf_deinit(&label);

@@ -448,7 +448,7 @@ void cf_report__influence_label(cf_buf *out, const cf_report_facts *f, const cf_
                     role_of(f, part->message));
         break;
     default:
-        cf_part_label(part, &f->study, 1, out);
+        cf_part_label(part, &f->study, out);
         break;
     }
 }

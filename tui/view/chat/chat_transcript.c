@@ -302,7 +302,8 @@ static void blank_line(pen *p)
 }
 
 /* " encoding image 1, layer 3 of 27  GEN ",
- * " prefill 512 of 2048 tok  118 t/s  GEN ", " 24 tok  21.4 t/s  GEN " */
+ * " prefill 512 of 2048 tok  118 t/s  GEN ", " 24 tok  21.4 t/s  GEN ",
+ * " 312 bytes  GEN " */
 static void live_figures(char *out, size_t cap, const cf_reply *l)
 {
     uint64_t now = cf_os_monotonic_us();
@@ -321,8 +322,12 @@ static void live_figures(char *out, size_t cap, const cf_reply *l)
     } else {
         double seconds = (double)(now - l->first_us) * 1e-6;
         uint64_t n = n_tokens(l);
-        snprintf(out, cap, " %llu tok  %.1f t/s  GEN ", (unsigned long long)n,
-                 seconds > 0.05 ? (double)n / seconds : 0);
+        if (n == 0 && l->raw.n > 0) { /* a server that shows no tokens */
+            snprintf(out, cap, " %zu bytes  GEN ", l->raw.n);
+        } else {
+            snprintf(out, cap, " %llu tok  %.1f t/s  GEN ", (unsigned long long)n,
+                     seconds > 0.05 ? (double)n / seconds : 0);
+        }
     }
 }
 

@@ -189,7 +189,7 @@ static void draw_part(cf_grid *g, cf_rect r, const cf_influence_study *s,
         x += cf_grid_puts(g, x, r.y, r.w, "        ?", plain);
     }
     x += cf_grid_puts(g, x, r.y, r.x + r.w - x, "  ", plain);
-    cf_part_label(&row->part, &s->c, 1, &label);
+    cf_part_label(&row->part, &s->c, &label);
     x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&label), is_on ? plain : CF_STYLE_NORMAL);
     cf_buf_deinit(&label);
     cf_str text = row->has_delta ? row->part.text : cf_str_from(row->why);
@@ -539,7 +539,7 @@ static bool influence_text(cf_app *app, cf_buf *out)
         const cf_influence_row *row = &s->result.row[s->order[i]];
         if (row->has_delta) {
             cf_buf_addf(out, "%9.2f  ", row->delta);
-            cf_part_label(&row->part, &s->c, 1, out);
+            cf_part_label(&row->part, &s->c, out);
             cf_buf_addc(out, '\n');
         }
     }

@@ -375,6 +375,8 @@ static void test_server_kind__constrains_in_the_servers_form(void **state)
     constrains(vllm, choice, "\"guided_choice\":[\"a\",\"b\"]");
     constrains(llama, choice, "\"grammar\":\"root ::= \\\"a\\\" | \\\"b\\\"\"");
     constrains(llama, grammar, "\"grammar\":\"root ::= \\\"a\\\"\"");
+    constrains(llama, grammar, "\"chat_template_kwargs\":{\"enable_thinking\":false}");
+    constrains(llama, choice, "\"chat_template_kwargs\":{\"enable_thinking\":false}");
     constrains(llama, regex, NULL);
     constrains(plain, grammar, NULL);
     constrains(plain, choice, NULL);

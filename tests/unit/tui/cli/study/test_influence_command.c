@@ -93,6 +93,7 @@ static void study(const char *name, unsigned k, const char *const *options, cons
         print_message("%s %u: %s%.200s\n", name, k, cf_buf_cstr(&p.err), cf_buf_cstr(&p.out));
         fail();
     }
+    assert_null(strstr(cf_buf_cstr(&p.out), "message 0")); /* as the screen counts */
     cf_program_deinit(&p);
 }
 

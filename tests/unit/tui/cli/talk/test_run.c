@@ -5,6 +5,7 @@
 
 #include "core/api/tool.h"
 #include "core/json/json.h"
+#include "tests/support/path_server.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 
@@ -70,6 +71,72 @@ static void test_run__nothing_runs_unasked(void **state)
                "--exec", "touch /nonexistent/x", "Go");
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "the call was not approved"));
+    cf_program_deinit(&p);
+}
+
+/* Prepared results come before the built-in tools; others are still run. */
+static void test_run__canned_beside_demo(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    char own[600];
+    const char *canned = store_dir_file("mine.json");
+    const char *path = store_dir_file("two-calls.json");
+    snprintf(own, sizeof own, "script:%s", path);
+    store_dir_write(canned, "{\"get_time\":\"MINE\"}");
+    store_dir_write(path, "{\"replies\":[{\"text\":\"<tool_call>{\\\"name\\\":\\\"get_time\\\","
+                          "\\\"arguments\\\":{\\\"timezone\\\":\\\"UTC\\\"}}</tool_call><tool_call>"
+                          "{\\\"name\\\":\\\"get_weather\\\",\\\"arguments\\\":{\\\"location\\\":"
+                          "\\\"Oslo\\\"}}</tool_call>\"},{\"text\":\"Fine.\"}]}");
+    CF_PROGRAM(&p, "run", "--no-store", "-m", own, "-t", "qwen3", "--tools", "demo", "--results",
+               canned, "Go");
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "[result] \"MINE\""));
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "[result] {\"location\": \"Oslo\""));
+    cf_program_deinit(&p);
+}
+
+/* The built-in template of Hammer has its family, whatever the model is. */
+static void test_run__hammer_names_itself(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "-t", "hammer", "--tools", tools, "Go");
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "[tool family hammer: "));
+    cf_program_deinit(&p);
+}
+
+static const cf_path_answer thinks[] = {
+    {.path = "/v1/chat/completions",
+     .body = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"no\"},"
+             "\"finish_reason\":null}]}\n\n"
+             "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+             "data: [DONE]\n\n"},
+    {.path = "/version", .body = "{\"version\":\"0.10.1\"}"},
+    {.path = NULL}};
+
+/* A server that puts the choice into the thinking has made none, and says
+ * nothing of a family, since it reads calls itself. */
+static void test_run__choice_in_thinking(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    cf_path_server server;
+    cf_path_server_start(&server, thinks);
+    CF_PROGRAM(&p, "run", "--no-store", "-m", server.url, "--choice", "yes", "--choice", "no",
+               "Is it raining?");
+    cf_path_server_stop(&server);
+    assert_int_equal(p.status, 4);
+    assert_int_equal(p.out.n, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "no choice was made"));
+    cf_program_deinit(&p);
+    cf_path_server_start(&server, thinks);
+    CF_PROGRAM(&p, "run", "--no-store", "-m", server.url, "--tools", tools, "Go");
+    cf_path_server_stop(&server);
+    assert_null(strstr(cf_buf_cstr(&p.err), "tool family"));
     cf_program_deinit(&p);
 }
 
@@ -170,6 +237,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run__tool_round),
         cmocka_unit_test(test_run__nothing_runs_unasked),
+        cmocka_unit_test(test_run__canned_beside_demo),
+        cmocka_unit_test(test_run__hammer_names_itself),
+        cmocka_unit_test(test_run__choice_in_thinking),
         cmocka_unit_test(test_parse__status),
         cmocka_unit_test(test_parse__all_families),
         cmocka_unit_test(test_parse__all_families_over_a_long_reply),

@@ -150,7 +150,7 @@ static bool names_first(const bench *b, planted *p, const char *reply, unsigned 
               first->part.message == p->message && first->delta < -1;
     if (!is) {
         cf_buf label = CF_BUF_INIT;
-        cf_part_label(&first->part, &c, 0, &label);
+        cf_part_label(&first->part, &c, &label);
         print_message("case %u: %s is first with %.2f\n", k, cf_buf_cstr(&label), first->delta);
         cf_buf_deinit(&label);
     }
