@@ -16,14 +16,16 @@
 #include "tui/cli/shell/shared_options.h"
 #include "tui/study/ask/asker.h"
 #include "tui/study/shrink/bisect.h"
-#include "tui/study/shrink/bisect_items.h"
+#include "tui/study/shrink/bisect_settings.h"
 #include "tui/study/shrink/takeover.h"
+
+enum { SETTING_SHOWN = 160 }; /* bytes */
 
 typedef struct asked {
     const char *condition, *good, *bad, *family;
     cf_opt_list between;
     uint32_t max_tokens, repeat, at_least;
-    bool is_approved;
+    bool is_approved, has_settings;
 } asked;
 
 typedef struct command {
@@ -36,8 +38,9 @@ typedef struct command {
     json_t *context; /* of templates; NULL: the items are a context */
     cf_bisect_items good, bad;
     cf_bisect bisect;
-    size_t version; /* of those that were named, the first bad one; 0: not looked for */
-    bool holds;     /* the last answer */
+    cf_buf engine_key; /* the adapters and the type of weights of the open engine */
+    size_t version;    /* of those that were named, the first bad one; 0: not looked for */
+    bool holds;        /* the last answer */
 } command;
 
 static bool looks_at(const command *c, uint32_t what)
@@ -212,7 +215,10 @@ static cf_status put_json(const command *c, cf_buf *out, cf_error *err)
     cf_jw w;
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
-    cf_jw_text(&w, "of", c->context != NULL ? "template" : "conversation");
+    cf_jw_text(&w, "of",
+               c->a.has_settings    ? "settings"
+               : c->context != NULL ? "template"
+                                    : "conversation");
     put_version(c, &w);
     cf_jw_uint(&w, "change", b->found);
     cf_jw_uint(&w, "changes", b->n_change);
@@ -239,8 +245,10 @@ static cf_status put_lines(const command *c, cf_buf *out, const char *mark,
          i += n_shown_as_one(c, it, i, end)) {
         cf_buf item = CF_BUF_INIT;
         st = put_item(c, &item, it, i, err);
+        size_t shown = c->a.has_settings && item.n > SETTING_SHOWN ? SETTING_SHOWN : item.n;
         cf_buf_adds(out, mark);
-        cf_safe_line(out, cf_buf_cstr(&item), item.n);
+        cf_safe_line(out, cf_buf_cstr(&item), shown);
+        cf_buf_adds(out, shown < item.n ? " ..." : "");
         cf_buf_addc(out, '\n');
         out->failed = out->failed || item.failed;
         cf_buf_deinit(&item);
@@ -259,7 +267,7 @@ static cf_status put_text(const command *c, cf_buf *out, cf_error *err)
     cf_buf_addf(out, "change %zu of %zu turns good into bad%s (%zu runs), ", b->found + 1,
                 b->n_change, b->is_enough ? ", alone" : ", after those before it", b->n_runs);
     if (c->context != NULL) {
-        cf_buf_addf(out, "line %zu:\n", found->b + 1);
+        cf_buf_addf(out, "%s %zu:\n", c->a.has_settings ? "setting" : "line", found->b + 1);
     } else {
         const cf_bisect_place p = cf_bisect_items_place(&c->bad, found->b);
         cf_buf_addf(out, "item %zu", p.part + 1);
@@ -470,10 +478,114 @@ static cf_status make_models(command *c, const char *uuid, cf_error *err)
     return st;
 }
 
+/* ---- settings ----------------------------------------------------------- */
+
+/* Opens the engine again where adapters or the type of weights are others. */
+static cf_status use_engine(command *c, const cf_bisect_settings *s, cf_error *err)
+{
+    cf_buf key = CF_BUF_INIT;
+    cf_buf_add(&key, s->load_as.p, s->load_as.n);
+    cf_buf_addc(&key, ' ');
+    if (s->adapters != NULL) {
+        cf_json_write(&key, s->adapters);
+    }
+    cf_status st = cf_buf_check(&key, err);
+    if (st != CF_OK || cf_str_eq(cf_buf_str(&key), cf_buf_str(&c->engine_key))) {
+        cf_buf_deinit(&key);
+        return st;
+    }
+    cf_open_options o = c->cli->open;
+    o.template_text = c->c.was.template_source;
+    o.n_lora = json_array_size(s->adapters);
+    o.lora = cf_cli_adapter_names(s->adapters, &c->cli->arena);
+    o.load_as =
+        s->load_as.n > 0 ? cf_arena_strndup(&c->cli->arena, s->load_as.p, s->load_as.n) : NULL;
+    bool ok = o.lora != NULL && (s->load_as.n == 0 || o.load_as != NULL);
+    st = ok ? CF_OK : cf_oom_for(err, "the settings");
+    if (st == CF_OK) {
+        cf_opened_close(&c->cli->opened);
+        st = cf_open_backend(&c->cli->opened, &o, c->a.family, err);
+    }
+    if (st == CF_OK) {
+        c->engine = cf_study_engine_of(&c->cli->opened);
+        c->engine.roles = &c->cli->opened.roles;
+    }
+    cf_buf_deinit(&c->engine_key);
+    c->engine_key = key;
+    return st;
+}
+
+static cf_status is_bad_setting(void *ud, const cf_str *v, size_t n, bool *bad, cf_error *err)
+{
+    command *c = ud;
+    cf_bisect_settings s;
+    CF_TRY(cf_bisect_settings_read(&s, v, n, &c->c, err));
+    cf_status st = use_engine(c, &s, err);
+    const json_t *given = s.source;
+    cf_str source = json_string_length(given) > 0
+                        ? cf_str_make(json_string_value(given), json_string_length(given))
+                        : cf_buf_str(&c->cli->opened.source);
+    c->asker.was = &s.was;
+    CF_THEN(st, cf_asker_ask(&c->asker, s.context, source, bad, err));
+    c->asker.was = NULL;
+    cf_bisect_settings_deinit(&s);
+    return st;
+}
+
+/* The settings of a saved reply; `one` is its case. */
+static cf_status read_settings(command *c, cf_study_case *one, const char *uuid,
+                               cf_bisect_items *out, cf_error *err)
+{
+    cf_bisect_items ignored = {.v = NULL};
+    cf_status st = read_conversation(c, one, uuid, &ignored, err);
+    if (st == CF_OK && one->was.run == NULL) {
+        st = cf_fail(err, CF_ENOTFOUND, "%.60s: no settings are recorded", uuid);
+    }
+    CF_THEN(st, cf_bisect_settings_of(out, one, err));
+    cf_bisect_items_deinit(&ignored);
+    return st;
+}
+
+/* Of two saved replies the settings, on the conversation of the bad one or
+ * `uuid`. */
+static cf_status make_settings(command *c, const char *uuid, cf_error *err)
+{
+    cf_study_case good;
+    cf_study_case_init(&good);
+    CF_TRY(open_all(c, c->a.bad, err));
+    cf_status st = read_settings(c, &good, c->a.good, &c->good, err);
+    CF_THEN(st, read_settings(c, &c->c, c->a.bad, &c->bad, err));
+    CF_THEN(st, cf_bisect_settings_pair(&c->good, &c->bad, err));
+    if (st == CF_OK) {
+        const cf_run_options *o = &c->c.was.options;
+        cf_buf_addf(&c->engine_key, "%.*s %.*s", (int)o->load_as.n,
+                    o->load_as.n > 0 ? o->load_as.p : "", (int)o->adapters.n,
+                    o->adapters.n > 0 ? o->adapters.p : "");
+        c->context = json_object();
+        st = c->context != NULL ? cf_buf_check(&c->engine_key, err) : cf_oom(err);
+    }
+    if (st == CF_OK && uuid != NULL) {
+        cf_bisect_items ignored = {.v = NULL};
+        st = read_conversation(c, &c->c, uuid, &ignored, err);
+        cf_bisect_items_deinit(&ignored);
+    }
+    CF_THEN(st, cf_bisect_init(&c->bisect, c->good.v, c->good.n, c->bad.v, c->bad.n, err));
+    CF_THEN(st, cf_bisect_run(&c->bisect, is_bad_setting, c, err));
+    cf_study_case_deinit(&good);
+    if (st == CF_OK) {
+        c->holds = c->bisect.holds;
+        st = c->cli->is_json ? put_json(c, &c->cli->out, err) : put_text(c, &c->cli->out, err);
+    }
+    return st;
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 static cf_status make(command *c, const char *uuid, cf_error *err)
 {
+    if (c->a.has_settings) {
+        return make_settings(c, uuid, err);
+    }
     if (names_model(c->a.good) || names_model(c->a.bad)) {
         return make_models(c, uuid, err);
     }
@@ -513,6 +625,11 @@ static const cf_opt_row options[] = {
      "a version between the good and the bad one, in order; may be repeated: "
      "finds the first bad one, then the change in it",
      0},
+    {"--settings", 0, CF_OPT_FLAG, offsetof(command, a.has_settings), NULL,
+     "the versions are two saved replies, and their settings are compared: "
+     "sampler, seed, thinking, template, system prompt, constraint, adapters, "
+     "type of weights, variables",
+     0},
     CF_ROW_REPEAT(offsetof(command, a.repeat)),
     CF_ROW_AT_LEAST(offsetof(command, a.at_least)),
     CF_ROW_MAX_TOKENS(offsetof(command, a.max_tokens)),
@@ -543,6 +660,7 @@ static int run_bisect(cf_cli *cli, void *state)
     cf_bisect_deinit(&c->bisect);
     cf_bisect_items_deinit(&c->good);
     cf_bisect_items_deinit(&c->bad);
+    cf_buf_deinit(&c->engine_key);
     json_decref(c->context);
     cf_asker_deinit(&c->asker);
     cf_study_case_deinit(&c->c);
