@@ -134,6 +134,7 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
     X(history)             \
     X(replay)              \
     X(report)              \
+    X(session)             \
     X(influence)           \
     X(inside)              \
     X(sweep)               \

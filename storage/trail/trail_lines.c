@@ -1,0 +1,122 @@
+/*
+ * trail_lines.c - a file's lines as JSON objects.
+ *
+ * Agents write strings that JSON readers refuse: half a surrogate pair where
+ * a text was cut, bytes that are not UTF-8.  A line that does not parse is
+ * mended and tried once more.
+ */
+#include <string.h>
+
+#include "core/base/utf8.h"
+#include "storage/trail/trail_build.h"
+
+/* The escape at p[0..n), which begins with "\u": copied, or U+FFFD for half
+ * a pair.  Returns its length. */
+static size_t mend_escape(cf_buf *out, const char *p, size_t n)
+{
+    uint32_t cp;
+    size_t k = cf_utf16_escape(&cp, p, n);
+    if (k == 0) {
+        cf_buf_add(out, p, 2);
+        return 2;
+    }
+    if (cp == 0xFFFD) {
+        cf_buf_adds(out, "\\ufffd");
+    } else {
+        cf_buf_add(out, p, k);
+    }
+    return k;
+}
+
+static void mend(cf_buf *out, cf_str text)
+{
+    for (size_t i = 0; i < text.n;) {
+        uint32_t cp;
+        const char *p = text.p + i;
+        if (p[0] == '\\' && i + 1 < text.n) {
+            if (p[1] == 'u') {
+                i += mend_escape(out, p, text.n - i);
+            } else {
+                cf_buf_add(out, p, 2);
+                i += 2;
+            }
+            continue;
+        }
+        size_t k = cf_utf8_decode(&cp, p, text.n - i);
+        if (cp == CF_UTF8_BAD) {
+            cf_buf_adds(out, "\xEF\xBF\xBD");
+        } else {
+            cf_buf_add(out, p, k);
+        }
+        i += k;
+    }
+}
+
+cf_status trail_parse(json_t **out, cf_str text, cf_error *err)
+{
+    cf_status st = cf_json_read(out, text.p, text.n, err);
+    if (st != CF_EFORMAT || text.n == 0 ||
+        strchr("{[\"", cf_str_trim(text).n != 0 ? cf_str_trim(text).p[0] : ' ') == NULL) {
+        return st;
+    }
+    cf_buf b = CF_BUF_INIT;
+    mend(&b, text);
+    st = cf_buf_check(&b, err);
+    if (st == CF_OK && cf_str_eq(cf_buf_str(&b), text)) {
+        st = CF_EFORMAT;
+    }
+    CF_THEN(st, cf_json_read(out, b.p, b.n, err));
+    cf_buf_deinit(&b);
+    return st;
+}
+
+static void tell(const trail_lines *l)
+{
+    if (l->opts != NULL && l->opts->progress != NULL && l->line % 256 == 0) {
+        l->opts->progress(l->opts->ud, l->at, l->n);
+    }
+}
+
+/* The line that begins at l->at. */
+static cf_str take_line(trail_lines *l, bool *is_last)
+{
+    const char *p = l->p + l->at;
+    const char *end = memchr(p, '\n', l->n - l->at);
+    size_t n = end != NULL ? (size_t)(end - p) : l->n - l->at;
+    *is_last = end == NULL;
+    l->at += n + (end != NULL);
+    l->line++;
+    return cf_str_trim(cf_str_make(p, n));
+}
+
+bool trail_next(trail_lines *l, trail_reader *r, json_t **v, cf_status *st, cf_error *err)
+{
+    *v = NULL;
+    while (*st == CF_OK && l->at < l->n) {
+        bool is_last;
+        cf_str line = take_line(l, &is_last);
+        tell(l);
+        if (trail_stops(l->opts)) {
+            *st = cf_fail(err, CF_ECANCELLED, "interrupted");
+            return false;
+        }
+        if (line.n == 0) {
+            continue;
+        }
+        cf_status got = trail_parse(v, line, err);
+        if (got == CF_OK && json_is_object(*v)) {
+            return true;
+        }
+        if (got == CF_ENOMEM) {
+            *st = got;
+            return false;
+        }
+        json_decref(*v);
+        *v = NULL;
+        if (r != NULL) {
+            const char *why = got == CF_OK ? "not an object" : is_last ? "cut" : "not JSON";
+            trail_left_out(r, l->line, why, cf_str_make("", 0));
+        }
+    }
+    return false;
+}

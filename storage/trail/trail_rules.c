@@ -1,0 +1,411 @@
+/*
+ * trail_rules.c - texts of agents, sentences and words.
+ */
+#include "storage/trail/trail_rules.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/utf8.h"
+#include "core/json/json_writer.h"
+
+const char *cf_trail_finding_name(cf_trail_finding_kind kind)
+{
+    static const char *const names[] = {
+        "compacted",     "repeated",   "invalid-call", "no-result", "no-call",
+        "error-ignored", "cache-lost", "nearly-full",  "cut-reply", "reasoning-not-returned",
+        "agent-unused"};
+    return names[kind];
+}
+
+int64_t cf_trail_window(cf_str model)
+{
+    static const struct {
+        const char *part;
+        int64_t tokens;
+    } windows[] = {
+        {"[1m]", 1000000}, {"claude-", 200000}, {"gpt-5", 272000}, {"gemini-2.5", 1048576}};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        if (cf_str_find(model, cf_str_from(windows[i].part), NULL)) {
+            return windows[i].tokens;
+        }
+    }
+    return 0;
+}
+
+/* ---- words of failure ---------------------------------------------------- */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Whether `text` has `what`, which is in small letters, at `at`. */
+static bool is_at(cf_str text, size_t at, const char *what)
+{
+    for (size_t i = 0; what[i] != '\0'; i++) {
+        if (at + i >= text.n || lower(text.p[at + i]) != what[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_text(cf_str text, const char *what)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (is_at(text, i, what)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool trail_tells_failure(cf_str text)
+{
+    static const char *const words[] = {"error",     "fail",      "missing",  "not found", "n't",
+                                        "could not", "cannot",    "unable",   "broke",     "wrong",
+                                        "invalid",   "denied",    "refused",  "rejected",  "sorry",
+                                        "retry",     "exception", "try again"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (has_text(text, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ^tool NAME not found */
+static bool is_tool_not_found(cf_str text)
+{
+    size_t i = 5;
+    if (!is_at(text, 0, "tool ")) {
+        return false;
+    }
+    while (i < text.n && !cf_is_blank(text.p[i])) {
+        i++;
+    }
+    return i > 5 && is_at(text, i, " not found");
+}
+
+const char *trail_invalid_why(const cf_trail_message *m, bool is_codex)
+{
+    static const char *const tools[] = {"no such tool", "not found in registry", "unavailable tool",
+                                        "unknown tool"};
+    static const char *const arguments[] = {"inputvalidationerror", "invalid arguments",
+                                            "must have required propert",
+                                            "arguments provided to the tool are invalid"};
+    cf_str text = m->text;
+    bool is_call = is_at(text, 0, "unsupported call");
+    bool is_parse = is_at(text, 0, "failed to parse function arguments");
+    if (!m->is_error && !(is_codex && (is_call || is_parse))) {
+        return NULL;
+    }
+    bool is_tool = is_call || is_tool_not_found(text);
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+        is_tool = is_tool || has_text(text, tools[i]);
+    }
+    bool is_wrong = is_parse || is_at(text, 0, "validation failed for tool");
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        is_wrong = is_wrong || has_text(text, arguments[i]);
+    }
+    return is_tool ? "unknown tool" : is_wrong ? "arguments" : NULL;
+}
+
+/* ---- sentences ----------------------------------------------------------- */
+
+/* Appends in small letters, each run of blanks as one. */
+static void fold(cf_buf *out, cf_str text)
+{
+    text = cf_str_trim(text);
+    for (size_t i = 0; i < text.n; i++) {
+        if (!cf_is_blank(text.p[i])) {
+            cf_buf_addc(out, lower(text.p[i]));
+        } else if (!cf_is_blank(text.p[i - 1])) {
+            cf_buf_addc(out, ' ');
+        }
+    }
+}
+
+void trail_after_init(trail_after *a, const cf_trail_compaction *c)
+{
+    *a = (trail_after){.summary = CF_BUF_INIT};
+    fold(&a->summary, c->summary);
+    a->kept = cf_calloc(c->n_kept + 1, sizeof *a->kept);
+    a->failed = a->kept == NULL || a->summary.failed;
+    a->n_kept = a->kept != NULL ? c->n_kept : 0;
+    for (size_t i = 0; i < a->n_kept; i++) {
+        fold(&a->kept[i], c->kept[i]);
+        a->failed = a->failed || a->kept[i].failed;
+    }
+}
+
+void trail_after_deinit(trail_after *a)
+{
+    for (size_t i = 0; i < a->n_kept; i++) {
+        cf_buf_deinit(&a->kept[i]);
+    }
+    cf_free(a->kept);
+    cf_buf_deinit(&a->summary);
+}
+
+static bool has_two_words(cf_str s)
+{
+    for (size_t i = 1; i + 1 < s.n; i++) {
+        if (cf_is_blank(s.p[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cf_trail_fate fate_of(const trail_after *a, cf_str folded)
+{
+    for (size_t i = 0; i < a->n_kept; i++) {
+        if (cf_str_find(cf_buf_str(&a->kept[i]), folded, NULL)) {
+            return CF_TRAIL_KEPT;
+        }
+    }
+    return cf_str_find(cf_buf_str(&a->summary), folded, NULL) ? CF_TRAIL_REWRITTEN : CF_TRAIL_GONE;
+}
+
+static void add_sentence(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m,
+                         cf_str s)
+{
+    cf_buf b = CF_BUF_INIT;
+    s = cf_str_trim(s);
+    if (!has_two_words(s)) {
+        return;
+    }
+    fold(&b, s);
+    if (b.failed || !cf_grow(&out->v, &out->cap, out->n + 1, sizeof *out->v)) {
+        a->failed = true;
+    } else {
+        out->v[out->n++] = (cf_trail_sentence){s, m->n, fate_of(a, cf_buf_str(&b))};
+    }
+    cf_buf_deinit(&b);
+}
+
+/* A sentence ends after a stop before a blank, and at the end of a line. */
+void trail_sentences_add(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m)
+{
+    size_t from = 0;
+    cf_str text = m->text;
+    for (size_t i = 0; i < text.n; i++) {
+        char ch = text.p[i];
+        bool is_end =
+            (ch == '.' || ch == '!' || ch == '?') && i + 1 < text.n && cf_is_blank(text.p[i + 1]);
+        if (is_end || ch == '\n') {
+            add_sentence(out, a, m, cf_str_make(text.p + from, i + 1 - from));
+            from = i + 1;
+        }
+    }
+    add_sentence(out, a, m, cf_str_make(text.p + from, text.n - from));
+}
+
+cf_status cf_trail_fates(cf_trail_sentences *out, const cf_trail *t, size_t at, cf_error *err)
+{
+    const cf_trail_event *c = &t->events[at];
+    trail_after a;
+    size_t from = 0;
+    *out = (cf_trail_sentences){0};
+    trail_after_init(&a, c->as.compaction);
+    for (size_t i = 0; i < at; i++) {
+        const cf_trail_event *e = &t->events[i];
+        bool is_own = e->is_branch == c->is_branch && cf_str_eq(e->agent, c->agent);
+        from = is_own && e->kind == CF_TRAIL_COMPACTION ? i + 1 : from;
+    }
+    for (size_t i = from; i < at; i++) {
+        const cf_trail_event *e = &t->events[i];
+        bool is_own = e->is_branch == c->is_branch && cf_str_eq(e->agent, c->agent);
+        if (is_own && e->kind == CF_TRAIL_MESSAGE && e->as.message->role == CF_TRAIL_USER &&
+            !e->as.message->is_meta) {
+            trail_sentences_add(out, &a, e->as.message);
+        }
+    }
+    bool failed = a.failed;
+    trail_after_deinit(&a);
+    if (failed) {
+        cf_trail_sentences_deinit(out);
+        return cf_oom(err);
+    }
+    return CF_OK;
+}
+
+void cf_trail_sentences_deinit(cf_trail_sentences *s)
+{
+    cf_free(s->v);
+    *s = (cf_trail_sentences){0};
+}
+
+const char *cf_trail_fate_name(cf_trail_fate fate)
+{
+    static const char *const names[] = {"gone", "rewritten", "kept"};
+    return names[fate];
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return cf_is_word(c) && c != '_' && !is_digit(c);
+}
+
+/* The next word of four letters or number at *at or after it. */
+static bool next_word(cf_str text, size_t *at, cf_str *word)
+{
+    while (*at < text.n) {
+        size_t from = *at;
+        bool is_number = is_digit(text.p[from]);
+        if (!is_number && !is_letter(text.p[from])) {
+            ++*at;
+            continue;
+        }
+        while (*at < text.n && (is_number ? is_digit(text.p[*at]) : is_letter(text.p[*at]))) {
+            ++*at;
+        }
+        *word = cf_str_make(text.p + from, *at - from);
+        if (is_number || cf_utf8_count(word->p, word->n) >= 4) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sets the words of a text to `value` where they are known (or anywhere). */
+static bool mark_words(trail_reader *r, cf_arena *a, trail_index *words, cf_str text,
+                       bool only_known, size_t value)
+{
+    cf_str word;
+    bool has_any = false;
+    for (size_t at = 0; next_word(text, &at, &word);) {
+        char *p = cf_arena_strndup(a, word.p, word.n);
+        for (size_t i = 0; p != NULL && i < word.n; i++) {
+            p[i] = lower(p[i]);
+        }
+        cf_str key = cf_str_make(p, p != NULL ? word.n : 0);
+        size_t was = trail_find(words, key);
+        has_any = has_any || (was != TRAIL_NONE && was == 1);
+        if (p != NULL && (!only_known || was != TRAIL_NONE)) {
+            trail_put(r, words, key, value);
+        }
+    }
+    r->failed = r->failed || a->failed;
+    return has_any;
+}
+
+/* The words of a message: its text and arguments. */
+static bool mark_message(trail_reader *r, cf_arena *a, trail_index *words,
+                         const cf_trail_message *m, size_t value)
+{
+    bool has_any = mark_words(r, a, words, m->text, true, value);
+    for (size_t i = 0; i < m->n_calls; i++) {
+        has_any = mark_words(r, a, words, m->calls[i].arguments, true, value) || has_any;
+    }
+    return has_any;
+}
+
+/* Words are 1 while they are new, 0 once the parent had read them. */
+bool trail_is_used(const cf_trail *t, size_t result, bool *failed)
+{
+    trail_reader r = {0};
+    trail_index words = {0};
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    const cf_trail_event *end = &t->events[result];
+    (void)mark_words(&r, &a, &words, end->as.message->text, false, 1);
+    for (size_t i = 0; i < result; i++) {
+        const cf_trail_event *e = &t->events[i];
+        if (e->kind == CF_TRAIL_MESSAGE && !e->is_branch && e->as.message->role != CF_TRAIL_TOOL &&
+            cf_str_eq(e->agent, end->agent)) {
+            (void)mark_message(&r, &a, &words, e->as.message, 0);
+        }
+    }
+    bool has_new = false, is_used = false;
+    for (size_t i = 0; i < words.size; i++) {
+        has_new = has_new || (words.cells[i].key.p != NULL && words.cells[i].value == 1);
+    }
+    for (size_t i = result + 1; has_new && !is_used && i < t->n_events; i++) {
+        const cf_trail_event *e = &t->events[i];
+        is_used = e->kind == CF_TRAIL_MESSAGE && !e->is_branch &&
+                  e->as.message->role == CF_TRAIL_ASSISTANT && cf_str_eq(e->agent, end->agent) &&
+                  mark_message(&r, &a, &words, e->as.message, 1);
+    }
+    *failed = *failed || r.failed;
+    trail_index_free(&words);
+    cf_arena_deinit(&a);
+    return !has_new || is_used;
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static void put_lost(cf_jw *w, const cf_trail_finding *f)
+{
+    cf_jw_uint(w, "before", f->message);
+    cf_jw_array(w, "lost");
+    for (size_t i = 0; i < f->n_lost; i++) {
+        cf_jw_str(w, NULL, f->lost[i]);
+    }
+    cf_jw_end(w);
+}
+
+static void put_repeated(cf_jw *w, const cf_trail_finding *f)
+{
+    cf_jw_str(w, "name", f->name);
+    cf_jw_uint(w, "times", f->n_messages);
+    cf_jw_array(w, "messages");
+    for (size_t i = 0; i < f->n_messages; i++) {
+        cf_jw_uint(w, NULL, f->messages[i]);
+    }
+    cf_jw_end(w);
+}
+
+static void put_fields(cf_jw *w, const cf_trail_finding *f)
+{
+    switch (f->kind) {
+    case CF_TRAIL_COMPACTED:
+        put_lost(w, f);
+        break;
+    case CF_TRAIL_REPEATED:
+        put_repeated(w, f);
+        break;
+    case CF_TRAIL_INVALID_CALL:
+    case CF_TRAIL_NO_RESULT:
+        cf_jw_uint(w, "message", f->message);
+        cf_jw_str(w, "name", f->name);
+        if (f->why != NULL) {
+            cf_jw_text(w, "why", f->why);
+        }
+        break;
+    case CF_TRAIL_CACHE_LOST:
+    case CF_TRAIL_NEARLY_FULL:
+        cf_jw_uint(w, "step", f->step);
+        cf_jw_int(w, f->kind == CF_TRAIL_CACHE_LOST ? "had" : "tokens", f->tokens);
+        cf_jw_int(w, f->kind == CF_TRAIL_CACHE_LOST ? "kept" : "window", f->limit);
+        break;
+    case CF_TRAIL_AGENT_UNUSED:
+        cf_jw_str(w, "agent", f->agent);
+        break;
+    default:
+        cf_jw_uint(w, "message", f->message);
+        break;
+    }
+}
+
+void cf_trail_write_finding(cf_buf *out, const cf_trail_finding *f)
+{
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "event", "finding");
+    cf_jw_text(&w, "finding", cf_trail_finding_name(f->kind));
+    put_fields(&w, f);
+    cf_jw_str(&w, "text", f->text);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+}

@@ -1,0 +1,46 @@
+/*
+ * trail_tree.h - records that name their parents: the path to the last one,
+ * and the side branches.
+ *
+ * Threads:  one thread at a time.
+ * Memory:   nodes belong to the tree; their strings to the trail.
+ */
+#ifndef CF_STORAGE_TRAIL_TRAIL_TREE_H
+#define CF_STORAGE_TRAIL_TRAIL_TREE_H
+
+#include "storage/trail/trail_build.h"
+
+typedef struct trail_node {
+    cf_str id, parent;
+    uint64_t line;
+    size_t up;                    /* the parent's place; TRAIL_NONE: none is known */
+    size_t root;                  /* of a branch: its first node; TRAIL_NONE: on the path */
+    size_t after, tail;           /* the next node of the same branch or of the path, and of its
+                                    first node the last one; TRAIL_NONE: none */
+    void *data;                   /* the format's */
+    cf_trail_message *last;       /* the last message it gave; NULL: none */
+    bool is_message, is_boundary; /* boundary: its parent may be written later or again */
+    bool is_on_path;
+} trail_node;
+
+typedef struct trail_tree {
+    trail_node *v; /* [n], heap, in file order */
+    size_t n, cap;
+    trail_index ids;
+    size_t first, tail; /* of the path; TRAIL_NONE: none */
+} trail_tree;
+
+/* A new node; NULL without memory or where the id came before (said). */
+trail_node *trail_tree_add(trail_reader *r, trail_tree *t, cf_str id, cf_str parent, uint64_t line);
+/* Marks the path to `leaf` (TRAIL_NONE: no path) and what no message has been
+ * added to since, then finds the branches' roots. */
+void trail_tree_walk(trail_reader *r, trail_tree *t, size_t leaf);
+/* After nodes were put on the path by other reasons. */
+void trail_tree_roots(trail_tree *t);
+/* The last message above a branch's root; NULL: none.  After the path's nodes
+ * were given theirs, and trail_tree_settle(). */
+void trail_tree_settle(trail_tree *t);
+const cf_trail_message *trail_tree_from(const trail_tree *t, size_t root);
+void trail_tree_free(trail_tree *t);
+
+#endif

@@ -1,0 +1,313 @@
+/*
+ * test_trail.c - sessions of agents: known answers for each format, and files
+ * that are cut, cyclic or damaged.
+ */
+#include "tests/support/t.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/os.h"
+#include "storage/trail.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/trail_case.h"
+
+static void read_file(cf_trails *out, const char *path)
+{
+    cf_error err;
+    T_OK(cf_trails_read(out, path, NULL, &err), err);
+}
+
+/* All that a file's sessions are, with findings. */
+static void events_of(cf_buf *out, const char *path)
+{
+    cf_trails trails;
+    cf_error err;
+    read_file(&trails, path);
+    for (size_t i = 0; i < trails.n; i++) {
+        cf_trail_findings found;
+        T_OK(cf_trail_find(&found, trails.v[i], &err), err);
+        cf_trail_write(out, trails.v[i], &found);
+        cf_trail_findings_deinit(&found);
+    }
+    cf_trails_deinit(&trails);
+    assert_false(out->failed);
+}
+
+static void test_trail__known_answers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_trail_cases; i++) {
+        const trail_case *c = &trail_cases[i];
+        cf_buf out = CF_BUF_INIT;
+        const char *path = store_dir_put_text(c->file, c->text);
+        assert_string_equal(cf_trail_sniff(path), c->format);
+        events_of(&out, path);
+        assert_string_equal(cf_buf_cstr(&out), c->events);
+        cf_buf_deinit(&out);
+    }
+}
+
+/* Numbers run on, and nothing points past what there is. */
+static void check_sound(const cf_trail *t)
+{
+    size_t n_messages = 0, n_steps = 0, n_calls = 0;
+    for (size_t i = 0; i < t->n_events; i++) {
+        const cf_trail_event *e = &t->events[i];
+        assert_true(e->branch <= t->n_messages);
+        if (e->kind == CF_TRAIL_MESSAGE) {
+            assert_int_equal(e->as.message->n, ++n_messages);
+            n_calls += e->as.message->n_calls;
+        } else if (e->kind == CF_TRAIL_STEP) {
+            assert_int_equal(e->as.step->n, ++n_steps);
+        } else if (e->kind == CF_TRAIL_COMPACTION) {
+            assert_true(e->as.compaction->before <= n_messages || e->is_branch);
+        }
+    }
+    assert_int_equal(n_messages, t->n_messages);
+    assert_int_equal(n_steps, t->n_steps);
+    assert_int_equal(n_calls, t->n_calls);
+}
+
+/* Reads a damaged text: a sound trail or an error, and the same for steps,
+ * contexts and findings. */
+static void check_damaged(const char *name, const char *p, size_t n)
+{
+    cf_trails trails;
+    cf_error err;
+    const char *path = store_dir_file(name);
+    FILE *f = fopen(path, "wb"); /* not synced: there are thousands */
+    assert_non_null(f);
+    assert_int_equal(fwrite(p, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    if (cf_trails_read(&trails, path, NULL, &err) != CF_OK) {
+        assert_true(err.text[0] != '\0');
+        return;
+    }
+    for (size_t i = 0; i < trails.n; i++) {
+        const cf_trail *t = trails.v[i];
+        cf_trail_findings found;
+        cf_trail_steps steps;
+        check_sound(t);
+        T_OK(cf_trail_find(&found, t, &err), err);
+        T_OK(cf_trail_steps_make(&steps, t, &found, NULL, &err), err);
+        assert_int_equal(steps.n_rows, t->n_steps);
+        for (size_t k = 0; k < steps.n_rows; k++) {
+            cf_trail_context c;
+            T_OK(cf_trail_context_make(&c, t, steps.rows[k].at, &err), err);
+            cf_trail_context_deinit(&c);
+        }
+        cf_trail_steps_deinit(&steps);
+        cf_trail_findings_deinit(&found);
+    }
+    cf_trails_deinit(&trails);
+}
+
+static void test_trail__cut_anywhere(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_trail_cases; i++) {
+        size_t n = strlen(trail_cases[i].text);
+        for (size_t k = 0; k < n; k += 7) {
+            check_damaged("cut.jsonl", trail_cases[i].text, k);
+        }
+    }
+}
+
+/* Every parent becomes each other record's in turn: cycles and forward links. */
+static void test_trail__turned_parents(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_trail_cases; i++) {
+        for (char id = 'a'; id <= 'k'; id++) {
+            char *text = strdup(trail_cases[i].text);
+            size_t n = strlen(text);
+            for (char *p = text; (p = strstr(p, "arent")) != NULL; p++) {
+                char *end = strchr(p, ':');
+                if (end != NULL && end[1] == '"' && end[2] != '\0' && end[3] == '"') {
+                    end[2] = id;
+                }
+            }
+            check_damaged("turned.jsonl", text, n);
+            free(text);
+        }
+    }
+}
+
+static void test_trail__damaged_bytes(void **state)
+{
+    (void)state;
+    uint32_t x = 12345;
+    for (size_t i = 0; i < n_trail_cases; i++) {
+        size_t n = strlen(trail_cases[i].text);
+        for (int round = 0; round < 300; round++) {
+            char *text = strdup(trail_cases[i].text);
+            for (int k = 0; k < 3; k++) {
+                x = x * 1664525u + 1013904223u;
+                text[(x >> 8) % n] = "\"{}[]:,0a\\\n\xff"[x % 12];
+            }
+            check_damaged("bytes.jsonl", text, n);
+            free(text);
+        }
+    }
+}
+
+/* Half a surrogate pair and bytes that are not UTF-8 become U+FFFD. */
+static void test_trail__mended_text(void **state)
+{
+    (void)state;
+    cf_trails trails;
+    read_file(&trails,
+              store_dir_put_text("mend.jsonl",
+                                 "{\"type\":\"user\",\"uuid\":\"a\",\"sessionId\":\"s\","
+                                 "\"message\":{\"content\":\"a\\ud83c b\xff \\\\ud83c\"}}\n"));
+    assert_int_equal(trails.v[0]->n_messages, 1);
+    cf_str text = trails.v[0]->events[0].as.message->text;
+    T_TEXT(text.p, text.n, "a\xEF\xBF\xBD b\xEF\xBF\xBD \\ud83c");
+    cf_trails_deinit(&trails);
+}
+
+static void test_trail__not_a_session(void **state)
+{
+    (void)state;
+    cf_trails trails;
+    cf_error err;
+    T_FAILS(cf_trails_read(&trails, store_dir_put_text("no.jsonl", "{\"a\":1}\n"), NULL, &err),
+            CF_EFORMAT);
+    T_FAILS(cf_trails_read(&trails, store_dir_file("none.jsonl"), NULL, &err), CF_ENOTFOUND);
+    assert_null(cf_trail_sniff(store_dir_file("no.jsonl")));
+}
+
+/* A folder gives its sessions by path; a sub-agent's file is none. */
+static void test_trail__folder(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_trails trails;
+    store_path sub;
+    store_dir_path(sub, "many/b/subagents");
+    T_OK(cf_os_make_dirs(sub, &err), err);
+    store_dir_put_text("many/b.jsonl", "{\"type\":\"user\",\"uuid\":\"a\",\"sessionId\":\"two\","
+                                       "\"message\":{\"content\":\"Hi\"}}\n");
+    store_dir_put_text(
+        "many/b/subagents/agent-x.jsonl",
+        "{\"type\":\"user\",\"uuid\":\"b\",\"sessionId\":\"two\",\"isSidechain\":true,"
+        "\"message\":{\"content\":\"Help\"}}\n");
+    store_dir_put_text("many/a.jsonl", trail_cases[1].text);
+    store_dir_put_text("many/c.jsonl", "{\"other\":1}\n");
+    read_file(&trails, store_dir_file("many"));
+    assert_int_equal(trails.n, 2);
+    assert_string_equal(trails.v[0]->format, "codex");
+    T_TEXT(trails.v[1]->id.p, trails.v[1]->id.n, "two");
+    assert_int_equal(trails.v[1]->n_messages, 2);
+    assert_int_equal(trails.v[1]->events[1].kind, CF_TRAIL_AGENT);
+    cf_trails_deinit(&trails);
+}
+
+/* The head of a file is its first whole lines. */
+static void test_trail__head(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_trails trails;
+    const char *text = trail_cases[5].text;
+    const char *path = store_dir_put_text("head.jsonl", text);
+    size_t two = (size_t)(strchr(strchr(text, '\n') + 1, '\n') + 10 - text);
+    T_OK(cf_trails_read(&trails, path, &(cf_trail_options){.max_bytes = two}, &err), err);
+    assert_int_equal(trails.v[0]->n_messages, 1);
+    assert_int_equal(trails.v[0]->n_left_out, 0);
+    cf_trails_deinit(&trails);
+}
+
+static void test_trail__steps_and_costs(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_trails trails;
+    cf_trail_steps steps;
+    cf_trail_prices prices;
+    T_OK(cf_trail_prices_read(&prices,
+                              store_dir_put_text("prices.json",
+                                                 "{\"claude\":{\"input\":10,\"output\":100,"
+                                                 "\"cache_read\":1,\"cache_creation\":20}}"),
+                              &err),
+         err);
+    read_file(&trails, store_dir_put_text("steps.jsonl", trail_cases[0].text));
+    T_OK(cf_trail_steps_make(&steps, trails.v[0], NULL, &prices, &err), err);
+    assert_int_equal(steps.n_rows, 3);
+    assert_int_equal(steps.sum.input, 12);
+    assert_int_equal(steps.sum.n_calls, 2);
+    assert_int_equal(steps.sum.n_failed, 1);
+    assert_int_equal(steps.n_agents, 2);
+    assert_int_equal(steps.agents[1].parent, 0);
+    assert_int_equal(steps.agents[1].sum.n_steps, 1);
+    assert_int_equal(steps.n_tools, 2);
+    /* (4 * 10 + 9 * 100 + 100 * 1 + 5 * 20) / 1e6 for each of three steps */
+    assert_true(steps.sum.cost > 0.003419 && steps.sum.cost < 0.003421);
+    cf_trail_steps_deinit(&steps);
+    cf_trails_deinit(&trails);
+    cf_trail_prices_deinit(&prices);
+}
+
+static void test_trail__diff_over_a_compaction(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_trails trails;
+    cf_trail_context a, b;
+    cf_trail_diff d;
+    read_file(&trails, store_dir_put_text("diff.jsonl", trail_cases[0].text));
+    const cf_trail *t = trails.v[0];
+    T_OK(cf_trail_context_make(&a, t, cf_trail_step_at(t, 1), &err), err);
+    T_OK(cf_trail_context_make(&b, t, cf_trail_step_at(t, 2), &err), err);
+    assert_int_equal(a.n, 1);
+    assert_int_equal(b.n, 2); /* the summary and the result that was kept */
+    T_OK(cf_trail_diff_make(&d, &a, &b, &err), err);
+    assert_int_equal(d.n, 3);
+    assert_int_equal(d.v[0].change, CF_TRAIL_LEFT);
+    assert_int_equal(d.v[1].change, CF_TRAIL_ENTERED);
+    assert_null(d.v[1].after.message);
+    cf_trail_diff_deinit(&d);
+    cf_trail_context_deinit(&a);
+    cf_trail_context_deinit(&b);
+    cf_trails_deinit(&trails);
+    assert_int_equal(cf_trail_window(cf_str_from("claude-x[1m]")), 1000000);
+}
+
+static void test_trail__fates(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_trails trails;
+    cf_trail_sentences s;
+    read_file(&trails, store_dir_put_text("fates.jsonl", trail_cases[0].text));
+    const cf_trail *t = trails.v[0];
+    size_t at = 0;
+    while (t->events[at].kind != CF_TRAIL_COMPACTION) {
+        at++;
+    }
+    T_OK(cf_trail_fates(&s, t, at, &err), err);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.v[0].fate, CF_TRAIL_GONE);
+    assert_int_equal(s.v[1].fate, CF_TRAIL_REWRITTEN);
+    cf_trail_sentences_deinit(&s);
+    cf_trails_deinit(&trails);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trail__known_answers),
+        cmocka_unit_test(test_trail__cut_anywhere),
+        cmocka_unit_test(test_trail__turned_parents),
+        cmocka_unit_test(test_trail__damaged_bytes),
+        cmocka_unit_test(test_trail__mended_text),
+        cmocka_unit_test(test_trail__not_a_session),
+        cmocka_unit_test(test_trail__folder),
+        cmocka_unit_test(test_trail__head),
+        cmocka_unit_test(test_trail__steps_and_costs),
+        cmocka_unit_test(test_trail__diff_over_a_compaction),
+        cmocka_unit_test(test_trail__fates),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
