@@ -37,6 +37,12 @@ cf_status cf_plan_load(cf_sweep_plan *out, const char *path, const cf_sweep_save
     CF_THEN(st, read_text(&r, cf_buf_str(&text), err));
     if (st == CF_OK && out->n_sampler == 0) {
         st = cf_plan__plain_sampler(&out->sampler[out->n_sampler++], err);
+        out->draws_as_recorded = true;
+        for (size_t i = 0; i < out->n_item; i++) {
+            if (out->item[i].run != NULL) {
+                out->sampler[0].name = cf_str_from("as recorded");
+            }
+        }
     }
     cf_buf_deinit(&text);
     if (st != CF_OK) {

@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/json/json_builder.h"
+#include "tui/lab/reply/recorded.h"
 #include "tui/lab/talk/saved.h"
 #include "tui/study/plan/sweep_words.h"
 
@@ -161,6 +162,57 @@ static bool is_reply(const cf_message_source *m)
     return cf_role_parse(cf_json_get_str(m->message, "role")) == CF_ROLE_ASSISTANT;
 }
 
+/* Copies what a reply was drawn with into the plan; a run also has a prompt and a
+ * trace, which are long. */
+static cf_status copy_run(reader *r, const cf_store_run *from, const cf_store_run **out,
+                          cf_error *err)
+{
+    cf_store_run *to = cf_arena_calloc(&r->p->arena, 1, sizeof *to);
+    cf_str *tools = cf_arena_calloc(&r->p->arena, from->n_tools + 1, sizeof *tools);
+    if (to == NULL || tools == NULL) {
+        return cf_oom_for(err, "the plan");
+    }
+    *to = cf_store_run_none();
+    to->seed = from->seed;
+    to->has_seed = from->has_seed;
+    to->n_reply = from->n_reply;
+    to->tools = tools;
+    to->n_tools = from->n_tools;
+    CF_TRY(cf_plan__copy(r, &to->options, from->options, err));
+    CF_TRY(cf_plan__copy(r, &to->vars, from->vars, err));
+    CF_TRY(cf_plan__copy(r, &to->constraint_spec, from->constraint_spec, err));
+    for (size_t i = 0; i < from->n_tools; i++) {
+        CF_TRY(cf_plan__copy(r, &tools[i], from->tools[i], err));
+    }
+    *out = to;
+    return CF_OK;
+}
+
+/* The conditions of a reply (NULL: there is none) for the item: its run, and its
+ * thinking and variables over those of the conversation. */
+static cf_status take_run(reader *r, const cf_turn *turn, cf_arena *arena, cf_sweep_item *item,
+                          cf_error *err)
+{
+    cf_recorded was;
+    json_t *extra = NULL;
+    if (turn == NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_recorded_load(&was, r->saved->store, turn->id, arena, err));
+    cf_status st = cf_recorded_variables(&extra, &was, item->extra, err);
+    if (st == CF_OK && was.run != NULL) {
+        st = copy_run(r, was.run, &item->run, err);
+    }
+    cf_recorded_deinit(&was);
+    if (st == CF_OK) {
+        json_decref(item->extra);
+        item->extra = extra;
+    } else {
+        json_decref(extra);
+    }
+    return st;
+}
+
 /* A saved conversation up to its last reply. */
 static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
 {
@@ -180,6 +232,7 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
     CF_THEN(st,
             cf_plan__copy(r, &item.name, about.title.n > 0 ? about.title : cf_str_from(name), err));
     if (st == CF_OK) {
+        const cf_turn *last = n > 0 && is_reply(&v[n - 1]) ? v[n - 1].turn : NULL;
         while (n > 0 && is_reply(&v[n - 1])) {
             n--;
         }
@@ -196,6 +249,7 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
             cf_jb_fail(&messages);
         }
         st = cf_jb_finish(&messages, &item.messages, err);
+        CF_THEN(st, take_run(r, last, &arena, &item, err));
     }
     bool has_any = st == CF_OK && n > 0;
     if (has_any) {

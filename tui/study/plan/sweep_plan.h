@@ -9,7 +9,9 @@
  *   prompts FILE.jsonl         lines {"name","prompt"}, or "messages" in place
  *                              of "prompt"; "system" and "tools" may be there
  *   conversations QUERY        saved ones, by the filters of the library; the
- *                              reply at their end is asked for again
+ *                              reply at their end is asked for again, with its
+ *                              constraint and thinking, and its sampler and seed
+ *                              where no line names a sampler
  *   conversations ticked       those of the caller
  *   tools FILE                 declarations for prompts that have none
  *   system NAME [TEXT]         without TEXT: no system prompt
@@ -55,6 +57,8 @@ typedef struct cf_sweep_item {
     json_t *extra;           /* template variables; NULL: none */
     json_t *fields;          /* the line of the file; NULL: none */
     cf_uuid conversation;    /* nil: of a file */
+    const cf_store_run *run; /* of the reply that is asked for again: what it was drawn
+                                with, and no more; NULL: nothing was recorded */
     size_t first_own, n_own; /* its checks in plan->own */
 } cf_sweep_item;
 
@@ -118,6 +122,7 @@ typedef struct cf_sweep_plan {
     cf_sweep_own_check *own;
     size_t n_own, cap_own;
     json_t *tools;
+    bool draws_as_recorded; /* no sampler is named: as `run` of each prompt says */
 } cf_sweep_plan;
 
 /* The source of saved conversations. */

@@ -143,8 +143,7 @@ void cf_paired_wilson(double passed, size_t n, double *low, double *high)
 {
     double z2 = Z_975 * Z_975, all = (double)n, share = passed / all;
     double middle = (share + z2 / (2 * all)) / (1 + z2 / all);
-    double reach =
-        Z_975 * sqrt(share * (1 - share) / all + z2 / (4 * all * all)) / (1 + z2 / all);
+    double reach = Z_975 * sqrt(share * (1 - share) / all + z2 / (4 * all * all)) / (1 + z2 / all);
     *low = fmax(0, middle - reach);
     *high = fmin(1, middle + reach);
 }

@@ -4,6 +4,7 @@
 #ifndef CF_TUI_STUDY_SWEEP_SWEEP_IMPL_H
 #define CF_TUI_STUDY_SWEEP_SWEEP_IMPL_H
 
+#include "tui/lab/reply/recorded.h"
 #include "tui/study/sweep/sweep.h"
 
 /* The model of a cell, for its key. */
@@ -24,13 +25,16 @@ typedef struct cf_sweep__request {
     cf_conversation *conv;
     cf_turn_options options;
     cf_uuid head;
+    cf_arena arena; /* of the conditions */
+    cf_recorded was;
 } cf_sweep__request;
 
-/* Texts are copied, so that a request belongs to its thread.  On failure, too,
- * it is to be deinitialised. */
+/* Texts are copied, so that a request belongs to its thread.  A constraint is
+ * compiled for `tok` (NULL: it goes to a server as it is).  On failure, too, it
+ * is to be deinitialised. */
 CF_MUST_USE cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s,
                                              const cf_sweep_cell *c, const cf_role_map *roles,
-                                             cf_error *err);
+                                             const cf_tokenizer *tok, cf_error *err);
 void cf_sweep__request_deinit(cf_sweep__request *r);
 
 /* The result of a response: {"message","raw","status","findings","ids",

@@ -115,6 +115,8 @@ static void finish(local *l, size_t cell, const cf_send_job *job)
 /* Answers the cells of a batch in one pass for a token of each. */
 static cf_status run_batch(local *l, batch *b, cf_error *err)
 {
+    const cf_tokenizer *tok =
+        l->engine.engine != NULL ? cf_engine_tokenizer(l->engine.engine) : NULL;
     cf_send_job *ready[CF_SWEEP_PASS_MAX];
     size_t n = 0;
     cf_status st = need_clones(l, b->n, err);
@@ -122,7 +124,7 @@ static cf_status run_batch(local *l, batch *b, cf_error *err)
         cf_send_job *job = &b->job[i];
         cf_sent_init(&job->sent);
         job->status = cf_sweep__request_init(&b->request[i], l->s, &l->s->cell[b->cell[i]],
-                                             &l->roles, &job->err);
+                                             &l->roles, tok, &job->err);
         job->backend = is_single(l) ? l->engine.backend : l->clone[i];
         job->conv = b->request[i].conv;
         job->send = (cf_send){.options = &b->request[i].options,

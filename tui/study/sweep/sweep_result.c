@@ -91,6 +91,14 @@ cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c, const cf_sweep__eng
     }
     const cf_chat_options chat = cf_sweep_chat_of(s, c);
     put_sampler(&w, &chat);
+    const cf_store_run *run = s->plan->item[c->item].run;
+    if (run != NULL && s->plan->draws_as_recorded) {
+        cf_jw_str(&w, "options", run->options);
+        cf_jw_uint(&w, "seed", run->seed);
+    }
+    if (run != NULL && run->constraint_spec.n > 0) {
+        cf_jw_str(&w, "constraint", run->constraint_spec);
+    }
     cf_jw_json(&w, "messages", messages);
     cf_jw_json(&w, "tools", cf_sweep_tools(s, c));
     cf_jw_json(&w, "extra", s->plan->item[c->item].extra);
@@ -106,12 +114,39 @@ cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c, const cf_sweep__eng
 
 /* ---- requests ----------------------------------------------------------- */
 
+/* The constraint of the recorded reply; where the plan names no sampler also what
+ * it was drawn with. */
+static cf_status draw_as_recorded(cf_sweep__request *r, const cf_sweep *s,
+                                  const cf_sweep_item *item, const cf_tokenizer *tok, cf_error *err)
+{
+    cf_chat_options *chat = &r->options.chat;
+    if (item->run == NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_recorded_read(&r->was, NULL, item->run, &r->arena, err));
+    if (tok != NULL) {
+        CF_TRY(cf_recorded_compile(&r->was, tok, err));
+    }
+    if (s->plan->draws_as_recorded) {
+        if (r->was.options.max_tokens == 0 && item->run->n_reply > chat->max_tokens) {
+            chat->max_tokens = (uint32_t)item->run->n_reply; /* it had no limit */
+        }
+        cf_recorded_chat(&r->was, chat);
+    } else {
+        chat->grammar = r->was.grammar;
+        chat->vocab = r->was.vocab;
+        chat->constraint = r->was.constraint;
+    }
+    return CF_OK;
+}
+
 cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s, const cf_sweep_cell *c,
-                                 const cf_role_map *roles, cf_error *err)
+                                 const cf_role_map *roles, const cf_tokenizer *tok, cf_error *err)
 {
     const cf_sweep_item *item = &s->plan->item[c->item];
     const json_t *tools = cf_sweep_tools(s, c);
     *r = (cf_sweep__request){.options = {.chat = cf_sweep_chat_of(s, c)}};
+    cf_arena_init(&r->arena, 0);
     r->messages = cf_sweep_messages(s, c);
     r->tools = cf_json_deep_copy(tools);
     r->extra = cf_json_deep_copy(item->extra);
@@ -119,6 +154,7 @@ cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s, const 
         (item->extra != NULL && r->extra == NULL)) {
         return cf_oom_for(err, "the cell");
     }
+    CF_TRY(draw_as_recorded(r, s, item, tok, err));
     const cf_preface preface = {.tools = r->tools, .extra_context = r->extra};
     CF_TRY(cf_conversation_new(&r->conv, &preface, err));
     if (roles != NULL) {
@@ -131,6 +167,8 @@ cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s, const 
 void cf_sweep__request_deinit(cf_sweep__request *r)
 {
     cf_conversation_free(r->conv);
+    cf_recorded_deinit(&r->was);
+    cf_arena_deinit(&r->arena);
     json_decref(r->messages);
     json_decref(r->tools);
     json_decref(r->extra);

@@ -101,7 +101,7 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
     cf_sent sent;
     json_t *result = NULL;
     cf_sent_init(&sent);
-    cf_status st = cf_sweep__request_init(&r, s, c, NULL, err);
+    cf_status st = cf_sweep__request_init(&r, s, c, NULL, NULL, err);
     CF_THEN(st, backend_of(v, t->worker, c->model, (t->job + t->n_before) % m->n_address, &backend,
                            err));
     if (st == CF_OK) {
