@@ -87,6 +87,9 @@ typedef struct cf_prompt {
     cf_str text;
     cf_prompt_span *spans; /* [n_spans], in order, no gap, no overlap */
     size_t n_spans;
+    bool is_foreign;  /* a server wrote it: its spans were found by their text and
+                         prove nothing */
+    bool shows_tools; /* is_foreign: it is another one without the tools */
 } cf_prompt;
 
 /* The span that covers byte `off` of the prompt; NULL at its end and after
@@ -134,8 +137,8 @@ typedef void (*cf_loss_fn)(void *ud, const cf_loss *loss);
  * one message, tools: declarations in any form; NULL: none.
  *
  * Proved from spans: what none of them comes from is lost.  Of a prompt
- * without spans, such as a server's, nothing is known but what cannot be read.
- * CF_ENOMEM.
+ * without spans, and of a server's, nothing is known but what cannot be read,
+ * and that the server writes the same without the tools.  CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages,
                                           const json_t *tools, cf_loss_fn fn, void *ud,
@@ -143,8 +146,8 @@ CF_MUST_USE cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t 
 
 /* Whether any byte of the prompt comes from `path` of messages[i] or tools[i]
  * (source: CF_SPAN_MESSAGE or CF_SPAN_TOOL): from the member itself, from one
- * inside it, or from a value computed of it.  True for a prompt without spans,
- * of which nobody knows. */
+ * inside it, or from a value computed of it.  True where nobody knows: without
+ * spans, and of a server's prompt that may show it. */
 bool cf_prompt_shows(const cf_prompt *prompt, cf_span_source source, size_t i, cf_str path);
 
 typedef struct cf_prompt_renderer {

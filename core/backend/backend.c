@@ -421,6 +421,7 @@ static cf_status cannot(const cf_backend *b, const char *what, cf_error *err)
 cf_status cf_backend_render(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
                             cf_prompt *out, cf_error *err)
 {
+    *out = (cf_prompt){.n_spans = 0};
     return b->ops->render != NULL ? b->ops->render(b, request, arena, out, err)
                                   : cannot(b, "show its prompt", err);
 }
@@ -428,6 +429,7 @@ cf_status cf_backend_render(cf_backend *b, const cf_chat_request *request, cf_ar
 cf_status cf_backend_tokenise(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
                               cf_prompt *prompt, cf_token_list *out, cf_error *err)
 {
+    *prompt = (cf_prompt){.n_spans = 0};
     return b->ops->tokenise != NULL ? b->ops->tokenise(b, request, arena, prompt, out, err)
                                     : cannot(b, "count tokens", err);
 }

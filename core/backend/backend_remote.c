@@ -588,6 +588,21 @@ static cf_status render_ours(const remote *r, const cf_chat_request *request, cf
     return st;
 }
 
+/* Whether the server's prompt is the same when the tools of `body` are left out;
+ * false where it does not say. */
+static bool is_without_tools(remote *r, const cf_server_ask *ask, json_t *body, cf_str prompt,
+                             cf_arena *arena)
+{
+    cf_str without = {NULL, 0};
+    cf_error ignored;
+    if (json_object_get(body, "tools") == NULL) {
+        return false;
+    }
+    (void)json_object_del(body, "tools");
+    return cf_server_kind__prompt(&r->kind, ask, body, arena, &without, NULL, &ignored) == CF_OK &&
+           cf_str_eq(without, prompt);
+}
+
 /* The server's prompt.  Where ours has the same bytes, its spans say more. */
 static cf_status render_theirs(remote *r, const cf_server_ask *ask, const cf_chat_request *request,
                                cf_arena *arena, cf_prompt *out, cf_token_list *tokens,
@@ -605,6 +620,8 @@ static cf_status render_theirs(remote *r, const cf_server_ask *ask, const cf_cha
         *out = ours;
     } else {
         CF_THEN(st, cf_server_kind__spans(out, json_object_get(body, "messages"), arena, err));
+        out->is_foreign = true;
+        out->shows_tools = st != CF_OK || !is_without_tools(r, ask, body, out->text, arena);
     }
     cf_buf_deinit(&notes);
     json_decref(body);

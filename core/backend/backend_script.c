@@ -259,7 +259,7 @@ static cf_status render(cf_backend *b, const cf_chat_request *request, cf_arena 
 static cf_status show_prompt(cf_backend *b, cf_chat__run *run, cf_chat__reply *reply, cf_error *err)
 {
     cf_arena arena;
-    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_prompt prompt = {.n_spans = 0};
     cf_arena_init(&arena, 0);
     uint64_t started = cf_os_monotonic_us();
     cf_status st = render(b, run->request, &arena, &prompt, err);

@@ -372,7 +372,8 @@ cf_status cf_chat__media_expand(cf_chat__media *m, cf_prompt *prompt, cf_error *
     }
     if (st == CF_OK) {
         memcpy(spans, x.span, x.n_span * sizeof *spans);
-        *prompt = (cf_prompt){cf_str_make(text, x.text.n), spans, x.n_span};
+        *prompt =
+            (cf_prompt){.text = cf_str_make(text, x.text.n), .spans = spans, .n_spans = x.n_span};
     }
     cf_buf_deinit(&x.text);
     cf_free(x.span);

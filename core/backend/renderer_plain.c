@@ -91,9 +91,7 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena, 
         }
     }
     if (st == CF_OK) {
-        out->text = cf_str_make(text, p.text.n);
-        out->spans = p.spans;
-        out->n_spans = p.n;
+        *out = (cf_prompt){.text = cf_str_make(text, p.text.n), .spans = p.spans, .n_spans = p.n};
     }
     cf_buf_deinit(&p.text);
     return st;

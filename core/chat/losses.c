@@ -65,12 +65,18 @@ static bool shows(const cf_prompt_span *s, cf_span_source source, size_t i, cf_s
 bool cf_prompt_shows(const cf_prompt *p, cf_span_source source, size_t i, cf_str path)
 {
     const cf_str calls = cf_str_from(".tool_calls");
-    bool found = p->n_spans == 0;
+    bool found = p->n_spans == 0 || (p->is_foreign && (source != CF_SPAN_TOOL || p->shows_tools));
     for (size_t k = 0; !found && k < p->n_spans; k++) {
         const cf_prompt_span *s = &p->spans[k];
         found = shows(s, source, i, path) || (is_inside(path, calls) && has_calls(s, i));
     }
     return found;
+}
+
+/* Whether the spans say where the prompt's bytes are from. */
+static bool is_known(const cf_prompt *p)
+{
+    return p->n_spans > 0 && !p->is_foreign;
 }
 
 /* ---- texts that are cut ------------------------------------------------- */
@@ -267,7 +273,7 @@ static void check_item(search *s, const cf_item *item)
     case CF_ITEM_TEXT:
         if (!is_here && cf_str_trim(item->text).n > 0) {
             tell_text(s, item, false);
-        } else if (is_here && s->prompt->n_spans > 0 && is_cut(s->prompt, item)) {
+        } else if (is_here && is_known(s->prompt) && is_cut(s->prompt, item)) {
             tell_text(s, item, true);
         }
         break;
@@ -289,7 +295,7 @@ static void check_item(search *s, const cf_item *item)
         }
         break;
     case CF_ITEM_UNREAD:
-        if (!is_here || s->prompt->n_spans == 0) {
+        if (!is_here || !is_known(s->prompt)) {
             begin(s, item);
             add_place(s, item);
             tell(s, CF_LOSS_PART, item->origin, "no interface has such a thing here");
@@ -314,7 +320,7 @@ static void check_media(search *s, const char *kind)
 {
     size_t n_items, n_here = 0;
     const cf_item *items = cf_formed_items(s->formed, &n_items);
-    size_t n_marks = s->prompt->n_spans > 0 ? count_marks(s->prompt, kind) : n_items;
+    size_t n_marks = is_known(s->prompt) ? count_marks(s->prompt, kind) : n_items;
     char why[64];
     snprintf(why, sizeof why, "the template writes no %s here",
              strcmp(kind, "file") == 0 ? "file" : kind);
@@ -355,7 +361,9 @@ static cf_status check_tools(search *s, const json_t *tools, cf_error *err)
         add_name(&s->what, v[i].name);
         cf_buf_addf(&s->path, "tools[%zu]", v[i].index);
         cf_buf_add(&s->path, v[i].path.p, v[i].path.n);
-        tell(s, CF_LOSS_TOOL, i, "the template does not write its declaration");
+        tell(s, CF_LOSS_TOOL, i,
+             s->prompt->is_foreign ? "the server writes the same prompt without it"
+                                   : "the template does not write its declaration");
     }
     cf_tool_set_free(set);
     return CF_OK;

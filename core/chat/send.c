@@ -532,7 +532,7 @@ cf_status cf_conversation_double_render(const cf_conversation *conv, cf_backend 
                                         const cf_send *send, cf_double_render *out, cf_error *err)
 {
     cf_arena arena;
-    cf_prompt old = {{NULL, 0}, NULL, 0}, now = {{NULL, 0}, NULL, 0};
+    cf_prompt old = {.n_spans = 0}, now = {.n_spans = 0};
     static const cf_turn_options none;
     cf_turn_options options = send->options != NULL ? *send->options : none;
     options.is_pending = true; /* no generation prompt */

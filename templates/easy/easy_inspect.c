@@ -133,7 +133,7 @@ static void write_loss(void *ud, const cf_loss *loss)
 
 static cf_status inspect(confab *c, const cf_send *send, cf_arena *arena, cf_jw *w, cf_error *err)
 {
-    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_prompt prompt = {.n_spans = 0};
     cf_token_list tokens = {NULL, 0};
     bool has_tokens = c->opened.engine != NULL;
     CF_TRY(cf_conversation_preview(c->conv, c->opened.backend, send, arena, &prompt,

@@ -32,7 +32,7 @@ static cf_prompt make_prompt(cf_arena *arena, cf_rand *r, cf_str text)
                                 .path = cf_str_from(cf_rand_below(r, 2) == 0 ? ".content" : "")};
         at += len;
     }
-    return (cf_prompt){text, v, n};
+    return (cf_prompt){.text = text, .spans = v, .n_spans = n};
 }
 
 static cf_token_list make_tokens(cf_arena *arena, cf_rand *r, cf_str text)

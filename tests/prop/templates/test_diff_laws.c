@@ -207,7 +207,7 @@ static cf_prompt random_prompt(cf_arena *arena, cf_rand *r, cf_str text)
                                 .path = cf_str_from(".content")};
         at += len;
     }
-    return (cf_prompt){text, v, n};
+    return (cf_prompt){.text = text, .spans = v, .n_spans = n};
 }
 
 static bool is_outside(const cf_diff_unit *u)

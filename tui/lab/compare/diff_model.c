@@ -350,7 +350,9 @@ static cf_status take_theirs(cf_diff_model *m, cf_prompt *out, cf_error *err)
         return cf_oom_for(err, "the prompt");
     }
     memcpy(spans, p->spans, p->n_spans * sizeof *spans);
-    *out = (cf_prompt){cf_str_make(text, p->text.n), spans, p->n_spans};
+    *out = *p;
+    out->text = cf_str_make(text, p->text.n);
+    out->spans = spans;
     return CF_OK;
 }
 

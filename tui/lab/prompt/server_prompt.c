@@ -31,13 +31,14 @@ cf_status cf_server_prompt(cf_backend *backend, cf_str context, cf_cancel *cance
     CF_TRY(cf_json_read(&v, context.p, context.n, err));
     const json_t *list = json_object_get(v, "tools");
     json_t *extra = variables(v);
-    cf_status st = json_is_array(json_object_get(v, "messages"))
+    const json_t *messages = json_object_get(v, "messages");
+    cf_status st = json_is_array(messages) || json_is_object(messages)
                        ? CF_OK
                        : cf_fail(err, CF_EFORMAT, "the context has no \"messages\"");
     if (st == CF_OK && json_array_size(list) > 0) {
         st = cf_tool_set_new(&tools, list, err);
     }
-    const cf_chat_request request = {.messages = json_object_get(v, "messages"),
+    const cf_chat_request request = {.messages = messages,
                                      .tools = tools,
                                      .extra_context = extra,
                                      .cancel = cancel};

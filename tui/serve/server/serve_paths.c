@@ -266,7 +266,7 @@ static void with_prompt(cf_serve *s, const cf_http_request *r, cf_http_answer *a
     cf_serve__asked *asked = cf_calloc(1, sizeof *asked);
     cf_error err;
     cf_arena arena;
-    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_prompt prompt = {.n_spans = 0};
     cf_token_list list = {NULL, 0};
     cf_buf out = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_jw w;

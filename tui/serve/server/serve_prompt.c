@@ -17,7 +17,8 @@ static cf_status render_raw(const void *ud, const json_t *context, cf_arena *are
     }
     *span =
         (cf_prompt_span){.len = (uint32_t)text.n, .source = CF_SPAN_TEMPLATE, .line = 1, .col = 1};
-    *out = (cf_prompt){cf_str_make(copy, text.n), span, text.n > 0 ? 1 : 0};
+    *out = (cf_prompt){
+        .text = cf_str_make(copy, text.n), .spans = span, .n_spans = text.n > 0 ? 1 : 0};
     return CF_OK;
 }
 

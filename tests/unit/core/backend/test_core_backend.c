@@ -389,7 +389,7 @@ static cf_status count_renderer(const void *ud, const json_t *context, cf_arena 
                                 cf_prompt *out, cf_error *err)
 {
     (void)ud;
-    cf_prompt plain = {{NULL, 0}, NULL, 0};
+    cf_prompt plain = {.n_spans = 0};
     cf_prompt_renderer r = cf_renderer_plain();
     CF_TRY(r.render(r.ud, context, arena, &plain, err));
     size_t n = json_array_size(json_object_get(context, "messages"));

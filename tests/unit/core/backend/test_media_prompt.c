@@ -60,7 +60,7 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena, 
         }
     }
     char *p = cf_arena_strndup(arena, text.p, text.n);
-    *out = (cf_prompt){cf_str_make(p, text.n), span, n};
+    *out = (cf_prompt){.text = cf_str_make(p, text.n), .spans = span, .n_spans = n};
     cf_buf_deinit(&text);
     return CF_OK;
 }

@@ -4,6 +4,7 @@
  * in its own form.
  */
 #include "core/api/backend.h"
+#include "core/api/renderer.h"
 #include "tests/support/path_server.h"
 #include "tests/support/t.h"
 
@@ -408,6 +409,52 @@ static void test_server_kind__replies_tell_tokens_and_the_kept_prefix(void **sta
     end(&s);
 }
 
+static char *template_without(const char *request)
+{
+    return strdup(strstr(request, "\"tools\"") != NULL && strstr(request, "lost_tool") == NULL
+                      ? "{\"prompt\":\"tools: f. hi\"}"
+                      : "{\"prompt\":\"hi\"}");
+}
+
+static void count(void *ud, const cf_loss *loss)
+{
+    if (loss->kind == CF_LOSS_TOOL) {
+        assert_string_equal(loss->path.p, "tools[0]");
+    }
+    ++*(size_t *)ud;
+}
+
+/* Tools are lost where the server writes the same prompt without them; of
+ * anything else in its prompt nothing is claimed. */
+static void test_server_kind__tools_that_it_writes(void **state)
+{
+    (void)state;
+    static const cf_path_answer boxes[] = {
+        {.path = "/props", .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
+        {.path = "/apply-template", .make = template_without},
+        {.path = NULL}};
+    static const char *const names[] = {"f", "lost_tool"};
+    for (size_t i = 0; i < 2; i++) {
+        scene s;
+        cf_prompt p;
+        cf_tool_set *tools;
+        size_t n = 0;
+        begin(&s, boxes);
+        json_t *list = json_pack("[{s:s}]", "name", names[i]);
+        json_t *said = json_pack("[{s:s, s:s}]", "role", "user", "content", "not in it");
+        T_OK(cf_tool_set_new(&tools, list, &s.err), s.err);
+        s.request.tools = tools;
+        T_OK(cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err), s.err);
+        assert_true(p.is_foreign);
+        T_OK(cf_prompt_each_loss(&p, said, list, count, &n, &s.err), s.err);
+        assert_int_equal(n, i);
+        cf_tool_set_free(tools);
+        json_decref(list);
+        json_decref(said);
+        end(&s);
+    }
+}
+
 /* Answers of other forms are errors of one line. */
 static void test_server_kind__strange_answers(void **state)
 {
@@ -451,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_server_kind__constrains_in_the_servers_form),
         cmocka_unit_test(test_server_kind__replies_tell_tokens_and_the_kept_prefix),
         cmocka_unit_test(test_server_kind__strange_answers),
+        cmocka_unit_test(test_server_kind__tools_that_it_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

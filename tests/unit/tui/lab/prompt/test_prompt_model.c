@@ -42,7 +42,7 @@ static void make(fixture *f)
         add_token(f, lens[i]);
     }
     f->tokens.v = f->ids;
-    f->prompt = (cf_prompt){cf_str_from(text), f->spans, 5};
+    f->prompt = (cf_prompt){.text = cf_str_from(text), .spans = f->spans, .n_spans = 5};
 }
 
 static void test_parts__heads_belong_to_what_follows(void **state)
@@ -89,7 +89,9 @@ static void test_parts__a_message_inside_another(void **state)
                                   .path = cf_str_from(".content")};
     f.spans[6] = (cf_prompt_span){.off = 14, .len = 4};
     f.tokens.v = f.ids;
-    f.prompt = (cf_prompt){cf_str_from("<s>user\nBe\n\nHi</s>"), f.spans, 7};
+    f.prompt = (cf_prompt){.text = cf_str_from("<s>user\nBe\n\nHi</s>"),
+                           .spans = f.spans,
+                           .n_spans = 7};
     T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
     assert_int_equal(m.part[0].message, 0);
     assert_int_equal(m.part[0].first, 0);
@@ -124,7 +126,7 @@ static void make_of(fixture *f, cf_buf *out, const char *const *piece, size_t n)
     }
     f->tokens.v = f->ids;
     f->tokens.n = n;
-    f->prompt = (cf_prompt){cf_buf_str(out), f->spans, n};
+    f->prompt = (cf_prompt){.text = cf_buf_str(out), .spans = f->spans, .n_spans = n};
 }
 
 static void expect_messages(const char *const *piece, size_t n, const int32_t *want)
