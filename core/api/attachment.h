@@ -54,6 +54,13 @@ void cf_attachment_deinit(cf_attachment *a);
  * Ogg, AIFF, AU, CAF) by its first bytes; NULL for anything else. */
 const char *cf_attachment_sniff(cf_str bytes);
 
+/* The type of a file by the first of its bytes, in base64, else `said`, which may
+ * be empty. */
+cf_str cf_attachment_mime(cf_str base64, cf_str said);
+
+/* OpenAI's name for the format of a sound of this type: "wav", "mp3" ... */
+const char *cf_attachment_format(cf_str mime);
+
 /*
  * Sees to it that a URL or the bytes are there: the file that `place` names is
  * read when neither is.  CF_ENOTFOUND: it is not here; CF_EUNSUPPORTED: the

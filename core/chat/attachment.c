@@ -189,18 +189,28 @@ const char *cf_attachment_sniff(cf_str b)
     return cf_str_begins(b, "ID3") || is_frame ? "audio/mpeg" : NULL;
 }
 
-/* The type by the bytes, else as the part says. */
-static cf_str mime_of(const cf_attachment *a)
+cf_str cf_attachment_mime(cf_str base64, cf_str said)
 {
     enum { HEAD = 64 }; /* letters of base64 */
     cf_buf head = CF_BUF_INIT;
-    size_t n = a->base64.n < HEAD ? a->base64.n / 4 * 4 : HEAD;
+    size_t n = base64.n < HEAD ? base64.n / 4 * 4 : HEAD;
     const char *known = NULL;
-    if (cf_base64_get(&head, cf_str_make(a->base64.p, n))) {
+    if (cf_base64_get(&head, cf_str_make(base64.p, n))) {
         known = cf_attachment_sniff(cf_buf_str(&head));
     }
     cf_buf_deinit(&head);
-    return known != NULL ? cf_str_from(known) : a->mime;
+    return known != NULL ? cf_str_from(known) : said;
+}
+
+const char *cf_attachment_format(cf_str mime)
+{
+    return cf_str_is(mime, "audio/mpeg") || cf_str_is(mime, "audio/mp3") ? "mp3"
+           : cf_str_is(mime, "audio/flac")                               ? "flac"
+           : cf_str_is(mime, "audio/ogg")                                ? "ogg"
+           : cf_str_is(mime, "audio/aiff")                               ? "aiff"
+           : cf_str_is(mime, "audio/basic")                              ? "au"
+           : cf_str_is(mime, "audio/x-caf")                              ? "caf"
+                                                                         : "wav";
 }
 
 /* The bytes of a file of the right kind, as base64. */
@@ -253,17 +263,10 @@ cf_status cf_attachment_load(cf_attachment *a, cf_error *err)
 
 json_t *cf_attachment_part(const cf_attachment *a)
 {
-    cf_str mime = mime_of(a);
+    cf_str mime = cf_attachment_mime(a->base64, a->mime);
     if (a->kind == CF_ATTACHMENT_AUDIO) {
-        const char *format = cf_str_is(mime, "audio/mpeg")    ? "mp3"
-                             : cf_str_is(mime, "audio/flac")  ? "flac"
-                             : cf_str_is(mime, "audio/ogg")   ? "ogg"
-                             : cf_str_is(mime, "audio/aiff")  ? "aiff"
-                             : cf_str_is(mime, "audio/basic") ? "au"
-                             : cf_str_is(mime, "audio/x-caf") ? "caf"
-                                                              : "wav";
         return json_pack("{s:s, s:{s:s%, s:s}}", "type", "input_audio", "input_audio", "data",
-                         a->base64.p, a->base64.n, "format", format);
+                         a->base64.p, a->base64.n, "format", cf_attachment_format(mime));
     }
     cf_buf url = CF_BUF_INIT;
     if (a->base64.n > 0) {

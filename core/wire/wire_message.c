@@ -152,6 +152,9 @@ bool cf_wire__media(const json_t *part, cf_wire__image *out)
     cf_attachment a;
     bool is_media = cf_attachment_read(&a, part) && (a.base64.n > 0 || a.url.n > 0) && a.own.n == 0;
     *out = (cf_wire__image){.url = a.url, .mime = a.mime, .base64 = a.base64};
+    if (is_media && a.base64.n > 0) {
+        out->mime = cf_attachment_mime(a.base64, a.mime);
+    }
     if (is_media && out->mime.n == 0) {
         out->mime = cf_str_from(a.kind == CF_ATTACHMENT_AUDIO ? "audio/wav" : "image/png");
     }

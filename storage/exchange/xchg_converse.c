@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/base/base64.h"
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
@@ -38,12 +39,56 @@ static cf_str role_name(cf_str role)
     return role;
 }
 
-/* The last word of a type's name: "com.x.BinaryContent.Bytes" is "Bytes". */
-static bool is_kind(cf_str type, const char *kind)
+typedef enum item_kind { ITEM_BYTES, ITEM_BASE64, ITEM_TEXT, ITEM_CLOUD, ITEM_OTHER } item_kind;
+
+/* The letters of a type's last word, in lower case: "base64string" of
+ * "com.x.BinaryContent.Base64String" and of "base64_string". */
+static void last_word(char out[24], cf_str type)
 {
-    size_t n = strlen(kind);
-    return type.n >= n && memcmp(type.p + type.n - n, kind, n) == 0 &&
-           (type.n == n || type.p[type.n - n - 1] == '.');
+    size_t from = type.n, n = 0;
+    while (from > 0 && strchr(".$/", type.p[from - 1]) == NULL) {
+        from--;
+    }
+    for (size_t i = from; i < type.n && n < 23; i++) {
+        char c = type.p[i];
+        c = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+            out[n++] = c;
+        }
+    }
+    out[n] = '\0';
+}
+
+/* The kind of binary content, by its type, else by its members. */
+static item_kind kind_of_item(const json_t *item)
+{
+    static const struct {
+        const char *word;
+        item_kind kind;
+    } words[] = {{"bytes", ITEM_BYTES},
+                 {"bytearray", ITEM_BYTES},
+                 {"base64string", ITEM_BASE64},
+                 {"base64", ITEM_BASE64},
+                 {"textdocument", ITEM_TEXT},
+                 {"text", ITEM_TEXT},
+                 {"document", ITEM_TEXT},
+                 {"cloudreference", ITEM_CLOUD},
+                 {"cloud", ITEM_CLOUD},
+                 {"reference", ITEM_CLOUD},
+                 {"uri", ITEM_CLOUD}};
+    const json_t *data = json_object_get(item, "data");
+    char word[24];
+    last_word(word, cf_json_get_str(item, "type"));
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(word, words[i].word) == 0) {
+            return words[i].kind;
+        }
+    }
+    return json_is_array(data)                                     ? ITEM_BYTES
+           : json_string_length(data) != 0                         ? ITEM_BASE64
+           : json_is_string(json_object_get(item, "content"))      ? ITEM_TEXT
+           : json_string_length(json_object_get(item, "uri")) != 0 ? ITEM_CLOUD
+                                                                   : ITEM_OTHER;
 }
 
 /* The bytes of a list of numbers as base64; signed ones, as the JVM has them,
@@ -55,7 +100,7 @@ static json_t *base64_of(const json_t *list, bool *failed)
     for (size_t i = 0; ok && i < json_array_size(list); i++) {
         const json_t *v = json_array_get(list, i);
         json_int_t n = json_integer_value(v);
-        ok = json_is_integer(v) && n >= -128 && n <= 127;
+        ok = json_is_integer(v) && n >= -128 && n <= 255;
         cf_buf_addc(&bytes, (char)n);
     }
     if (ok) {
@@ -81,24 +126,35 @@ static json_t *part_with(const char *kind, const json_t *item, const char *item_
                      "converse", rest);
 }
 
+/* "image", "audio" ... by the type that is written, else by the bytes. */
+static const char *medium_of(const json_t *item, item_kind is)
+{
+    cf_str mime = cf_json_get_str(item, "mimeType");
+    if (mime.n == 0 && is == ITEM_BASE64) {
+        mime = cf_attachment_mime(cf_json_get_str(item, "data"), mime);
+    }
+    return cf_xmedia__kind(mime);
+}
+
 /* A piece of binary content as a part that templates and engines can make
  * something of. */
 static json_t *part_of(json_t *item, bool *failed)
 {
-    cf_str type = cf_json_get_str(item, "type");
-    const char *kind = cf_xmedia__kind(cf_json_get_str(item, "mimeType"));
+    const item_kind is = kind_of_item(item);
     json_t *data = json_object_get(item, "data");
-    if (is_kind(type, "TextDocument") && json_is_string(json_object_get(item, "content"))) {
-        return part_with("text", item, "content", "text",
-                         json_incref(json_object_get(item, "content")));
+    json_t *text = json_object_get(item, "content");
+    json_t *uri = json_object_get(item, "uri");
+    const char *kind = medium_of(item, is);
+    if (is == ITEM_TEXT && json_is_string(text)) {
+        return part_with("text", item, "content", "text", json_incref(text));
     }
-    if (is_kind(type, "CloudReference")) {
-        return part_with(kind, item, "uri", "path", json_incref(json_object_get(item, "uri")));
+    if (is == ITEM_CLOUD && json_is_string(uri)) {
+        return part_with(kind, item, "uri", "path", json_incref(uri));
     }
-    if (is_kind(type, "Base64String") && json_string_length(data) != 0) {
+    if (is == ITEM_BASE64 && json_string_length(data) != 0) {
         return part_with(kind, item, "data", "blob", json_incref(data));
     }
-    json_t *blob = is_kind(type, "Bytes") ? base64_of(data, failed) : NULL;
+    json_t *blob = is == ITEM_BYTES ? base64_of(data, failed) : NULL;
     if (json_string_length(blob) != 0) {
         return part_with(kind, item, "data", "blob", blob);
     }
@@ -268,7 +324,7 @@ static void binary_out(cf_jw *w, const json_t *part)
     if (text.p != NULL) {
         cf_jw_str(w, "content", text);
     } else if (has_media && m.data.n != 0) {
-        data_out(w, m.data, is_kind(type, "Bytes"));
+        data_out(w, m.data, kind_of_item(kept) == ITEM_BYTES);
     } else if (has_media) {
         cf_jw_str(w, "uri", m.place);
     } else {
@@ -277,8 +333,9 @@ static void binary_out(cf_jw *w, const json_t *part)
         cf_jw_buf(w, "content", &b);
         cf_buf_deinit(&b);
     }
-    if (!json_is_object(kept) && has_media && m.mime.n != 0) {
-        cf_jw_str(w, "mimeType", m.mime);
+    cf_str mime = has_media ? cf_attachment_mime(m.data, m.mime) : m.mime;
+    if (!json_is_object(kept) && has_media && mime.n != 0) {
+        cf_jw_str(w, "mimeType", mime);
     }
     if (!json_is_object(kept) && has_media && m.name.n != 0) {
         cf_jw_str(w, "filename", m.name);

@@ -22,7 +22,7 @@ bool cf_guess__has_list(const json_t *v, const char *key)
 bool cf_guess__is_message(const json_t *v)
 {
     static const char *const lists[] = {"messages", "conversations", "history", "contents"};
-    bool has_list = false;
+    bool has_list = json_is_object(json_object_get(v, "messages"));
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         has_list = has_list || cf_guess__has_list(v, lists[i]);
     }
@@ -64,8 +64,10 @@ static cf_format of_object(const json_t *v, const char **name)
     cf_format f = claim(v, false, name);
     return f != CF_FORMAT_COUNT                ? f
            : cf_guess__has_list(v, "messages") ? of_list(json_object_get(v, "messages"), name)
-           : cf_guess__is_message(v)           ? claim(v, true, name)
-                                               : f;
+           : json_is_object(json_object_get(v, "messages"))
+               ? claim(json_object_get(v, "messages"), true, name)
+           : cf_guess__is_message(v) ? claim(v, true, name)
+                                     : f;
 }
 
 cf_format cf_guess__record(const json_t *v, const char **name)

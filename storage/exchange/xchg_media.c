@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/base/base64.h"
 
 static const cf_str none = {NULL, 0};
@@ -93,7 +94,8 @@ void cf_xmedia__put_url(cf_buf *out, const cf_media_ref *m)
         cf_buf_add(out, m->place.p, m->place.n);
         return;
     }
-    cf_str mime = m->mime.n != 0                ? m->mime
+    cf_str known = cf_attachment_mime(m->data, m->mime);
+    cf_str mime = known.n != 0                  ? known
                   : cf_str_is(m->kind, "image") ? cf_str_from("image/png")
                   : cf_str_is(m->kind, "audio") ? cf_str_from("audio/wav")
                                                 : cf_str_from("application/"

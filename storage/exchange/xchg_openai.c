@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/api/message_form.h"
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
@@ -14,8 +15,22 @@
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* Whether a message says anything, or is one that may say nothing. */
+static bool has_content(const json_t *m)
+{
+    static const char *const keys[] = {"content",       "parts",    "tool_calls",
+                                       "function_call", "channels", "tool_results"};
+    bool has = cf_str_is(cf_json_get_str(m, "role"), "assistant");
+    for (size_t i = 0; !has && i < sizeof keys / sizeof keys[0]; i++) {
+        const json_t *v = json_object_get(m, keys[i]);
+        has = v != NULL && !json_is_null(v);
+    }
+    return has;
+}
+
 /* Every message must be an object with a role before any is taken. */
-static cf_status check_messages(const json_t *list, cf_error *err)
+static cf_status check_messages(const cf_import *im, const json_t *list, uint64_t line,
+                                cf_error *err)
 {
     if (!json_is_array(list) || json_array_size(list) == 0) {
         return cf_fail(err, CF_EFORMAT, "no list of messages");
@@ -33,6 +48,12 @@ static cf_status check_messages(const json_t *list, cf_error *err)
             !json_is_object(c)) {
             return cf_fail(err, CF_EFORMAT, "message %zu: content is neither text nor a list",
                            i + 1);
+        }
+        if (!has_content(m) && im->opts->note != NULL) {
+            cf_error note;
+            cf_ignore(
+                cf_fail(&note, CF_EFORMAT, "message %zu has no content: an empty turn", i + 1));
+            im->opts->note(im->opts->ud, line, note.text);
         }
     }
     return CF_OK;
@@ -81,63 +102,69 @@ static cf_status say_system(cf_build *b, const json_t *v, cf_error *err)
 static cf_status read_object(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     const char *key = json_object_get(v, "messages") == NULL ? "contents" : "messages";
-    const json_t *list = json_object_get(v, key);
+    const json_t *given = json_object_get(v, key);
+    json_t *list =
+        json_is_object(given) ? json_pack("[O]", given) : json_incref(cf_json_ref(given));
     cf_str id = cf_json_get_str(v, "id");
-    CF_TRY(check_messages(list, err));
-    CF_TRY(cf_build__begin(im, line, err));
-    im->cur->conv.source = cf_build__source(im, id);
-    im->cur->id = cf_build__str(im->cur, id);
-    take_rest(im->cur, v, key);
-    CF_TRY(say_system(im->cur, v, err));
-    CF_TRY(say_all(im->cur, list, err));
-    return cf_import__emit(im, err);
+    cf_status st = given != NULL && list == NULL ? cf_sql__oom(err) : CF_OK;
+    CF_THEN(st, check_messages(im, list, line, err));
+    CF_THEN(st, cf_build__begin(im, line, err));
+    if (st == CF_OK) {
+        im->cur->conv.source = cf_build__source(im, id);
+        im->cur->id = cf_build__str(im->cur, id);
+        take_rest(im->cur, v, key);
+        st = say_system(im->cur, v, err);
+    }
+    CF_THEN(st, say_all(im->cur, list, err));
+    CF_THEN(st, cf_import__emit(im, err));
+    json_decref(list);
+    return st;
 }
 
 static cf_status read_list(cf_import *im, const json_t *list, uint64_t line, cf_error *err)
 {
-    CF_TRY(check_messages(list, err));
+    CF_TRY(check_messages(im, list, line, err));
     CF_TRY(cf_build__begin(im, line, err));
     im->cur->conv.source = cf_build__source(im, cf_str_make(NULL, 0));
     CF_TRY(say_all(im->cur, list, err));
     return cf_import__emit(im, err);
 }
 
-static cf_status openai_record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
+/* A list of conversations, each with the fields next to its messages. */
+static cf_status read_objects(cf_import *im, const json_t *list, uint64_t line, cf_error *err)
 {
-    return json_is_array(v) ? read_list(im, v, line, err) : read_object(im, v, line, err);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        cf_error why;
+        cf_status st = read_object(im, json_array_get(list, i), line, &why);
+        if (st == CF_EFORMAT) {
+            cf_import__bad(im, line, why.text);
+        } else if (st != CF_OK) {
+            *err = why;
+            return st;
+        }
+    }
+    return CF_OK;
 }
 
-/* A message, a list of messages, a preface with messages, or a list of
- * prefaces. */
-static cf_status litert_record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
+/* A message, a list of messages, an object with messages, or a list of
+ * those. */
+static cf_status read_record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     if (json_is_array(v)) {
-        const json_t *first = json_array_get(v, 0);
-        if (json_object_get(first, "messages") == NULL) {
-            return read_list(im, v, line, err);
-        }
-        for (size_t i = 0; i < json_array_size(v); i++) {
-            cf_error why;
-            cf_status st = read_object(im, json_array_get(v, i), line, &why);
-            if (st == CF_EFORMAT) {
-                cf_import__bad(im, line, why.text);
-            } else if (st != CF_OK) {
-                *err = why;
-                return st;
-            }
-        }
-        return CF_OK;
+        return json_object_get(json_array_get(v, 0), "messages") != NULL
+                   ? read_objects(im, v, line, err)
+                   : read_list(im, v, line, err);
     }
-    if (json_object_get(v, "role") != NULL) {
-        json_t *list = json_pack("[O]", v);
-        if (list == NULL) {
-            return cf_sql__oom(err);
-        }
-        cf_status st = read_list(im, list, line, err);
-        json_decref(list);
-        return st;
+    if (!cf_guess__is_message(v)) {
+        return read_object(im, v, line, err);
     }
-    return read_object(im, v, line, err);
+    json_t *list = json_pack("[O]", v);
+    if (list == NULL) {
+        return cf_sql__oom(err);
+    }
+    cf_status st = read_list(im, list, line, err);
+    json_decref(list);
+    return st;
 }
 
 /* ---- writing ------------------------------------------------------------ */
@@ -214,9 +241,8 @@ static json_t *openai_media(const cf_media_ref *m)
     cf_jb_text(&b, "type", kind);
     cf_jb_object(&b, kind);
     if (is_audio) {
-        bool is_mp3 = cf_str_ends(m->mime, "mpeg") || cf_str_ends(m->mime, "mp3");
         cf_jb_str(&b, "data", m->data);
-        cf_jb_text(&b, "format", is_mp3 ? "mp3" : "wav");
+        cf_jb_text(&b, "format", cf_attachment_format(cf_attachment_mime(m->data, m->mime)));
     } else {
         cf_jb_buf(&b, place, &url);
     }
@@ -255,6 +281,10 @@ static json_t *part_out(const json_t *part, bool as_openai)
     }
     if (cf_xmedia__get(&m, part) && !is_native(part, as_openai)) {
         return as_openai ? openai_media(&m) : litert_media(&m);
+    }
+    if (as_openai && json_object_get(part, "converse") != NULL &&
+        json_is_string(json_object_get(part, "text"))) { /* a text document */
+        return json_pack("{s:s,s:O}", "type", "text", "text", json_object_get(part, "text"));
     }
     json_t *copy = cf_json_copy(part);
     drop_private(copy);
@@ -335,14 +365,37 @@ static void name_result(writing *o, json_t *m)
     (void)json_array_remove(o->open, i);
 }
 
-static cf_status message_out(writing *o, const cf_store_turn *t, cf_error *err)
+/* Whether a message has parts or members that OpenAI has another form for. */
+static bool is_foreign(const json_t *m)
 {
-    json_t *m;
-    CF_TRY(cf_xchg__message(&m, t, err));
+    const json_t *content = json_object_get(m, "content");
+    bool is = json_is_object(content) || cf_message_form_of(m) != CF_MESSAGE_OPENAI;
+    for (size_t i = 0; !is && i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        is = json_is_object(part) && cf_str_is(cf_json_get_str(part, "type"), "tool_response");
+    }
+    return is;
+}
+
+/* Members that are null and that OpenAI does not have, or not as null. */
+static void drop_nulls(json_t *m)
+{
+    static const char *const keys[] = {"tool_results", "tool_calls", "name",
+                                       "tool_call_id", "parts",      "channels"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (json_is_null(json_object_get(m, keys[i]))) {
+            (void)json_object_del(m, keys[i]);
+        }
+    }
+}
+
+static void one_out(writing *o, json_t *m)
+{
     const char *role = openai_role(cf_json_get_str(m, "role"));
     turn_arguments(o, m);
     content_out(o, m);
     if (o->as_openai) {
+        drop_nulls(m);
         if (role != NULL) {
             cf_jb_set(&o->tree, m, "role", json_string(role));
         }
@@ -352,8 +405,23 @@ static cf_status message_out(writing *o, const cf_store_turn *t, cf_error *err)
         }
     }
     cf_jw_json(o->w, NULL, m);
+}
+
+static cf_status message_out(writing *o, const cf_store_turn *t, cf_error *err)
+{
+    json_t *m;
+    cf_formed formed = {.messages = NULL};
+    CF_TRY(cf_xchg__message(&m, t, err));
+    cf_status st = o->as_openai && is_foreign(m) ? cf_messages_form(&formed, m, err) : CF_OK;
+    if (st == CF_OK && formed.messages == NULL) {
+        one_out(o, m);
+    }
+    for (size_t i = 0; st == CF_OK && i < json_array_size(formed.messages); i++) {
+        one_out(o, json_array_get(formed.messages, i));
+    }
+    cf_formed_deinit(&formed);
     json_decref(m);
-    return cf_jb_check(&o->tree, err);
+    return st == CF_OK ? cf_jb_check(&o->tree, err) : st;
 }
 
 static cf_status all_messages(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n,
@@ -484,8 +552,7 @@ static const char *openai_writer_of_message(const json_t *m)
 
 static const char *litert_writer_of(const json_t *v)
 {
-    return cf_guess__has_list(v, "messages") && cf_guess__has(v, "extra_context") ? "LiteRT-LM"
-                                                                                  : NULL;
+    return cf_guess__has(v, "messages") && cf_guess__has(v, "extra_context") ? "LiteRT-LM" : NULL;
 }
 
 /* OpenAI writes arguments as a string of JSON, LiteRT-LM as an object. */
@@ -516,13 +583,13 @@ static const char *litert_writer_of_message(const json_t *m)
 }
 
 const cf_xchg_format cf_xchg_openai = {.name = "openai",
-                                       .record = openai_record,
+                                       .record = read_record,
                                        .writer_of = openai_writer_of,
                                        .writer_of_message = openai_writer_of_message,
                                        .write_branch = write_openai};
 
 const cf_xchg_format cf_xchg_litert = {.name = "litert",
-                                       .record = litert_record,
+                                       .record = read_record,
                                        .writer_of = litert_writer_of,
                                        .writer_of_message = litert_writer_of_message,
                                        .write_branch = write_litert};

@@ -152,6 +152,9 @@ static json_t *message(char letter)
         return text_message("narrator", CF_PROBE_USER2);
     case 'a':
         return text_message("assistant", CF_PROBE_ASSISTANT);
+    case 'w':
+        return text_message("assistant",
+                            "<think>" CF_PROBE_THOUGHT "</think>" CF_PROBE_ASSISTANT);
     case 'r':
         return thought_message("reasoning_content");
     case 'R':

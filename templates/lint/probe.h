@@ -32,7 +32,7 @@
  *   i user, an image part and text   x user, content null
  *   P user, two texts (the second and the third)   I A F the same with an
  *     image, a sound or a film between them
- *   a assistant   x user, content null
+ *   a assistant   w the same after its thinking, in the content
  *   r assistant with reasoning_content   R reasoning   h thinking
  *   c assistant that calls a tool   C the same with text and reasoning
  *   j call with arguments as a string   n call with content null

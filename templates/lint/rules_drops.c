@@ -48,8 +48,27 @@ cf_status cf_lint__results_dropped(cf_linter *l, cf_error *err)
                  err);
 }
 
+/* An answer after its thinking, where a template takes the thinking for the
+ * answer: content.split('</think>')[0]. */
+static cf_status answers_cut(cf_linter *l, cf_error *err)
+{
+    cf_shot s;
+    CF_TRY(cf_probe(&l->prober, "uwU", CF_PROBE_GENERATE, &s, err));
+    cf_status st = CF_OK;
+    if (s.status == CF_OK && cf_shot_find(&s, CF_PROBE_ASSISTANT) == SIZE_MAX) {
+        st = cf_lint__add(l, &s, SIZE_MAX, err,
+                          "answers after </think> are dropped: of a reply with its thinking in "
+                          "the content the prompt shows no answer");
+    }
+    cf_shot_free(&l->prober, &s);
+    return st;
+}
+
 cf_status cf_lint__replies_dropped(cf_linter *l, cf_error *err)
 {
+    if (cf_cap_is_written(l->report->caps.reply)) {
+        return answers_cut(l, err);
+    }
     return check(l, l->report->caps.reply, "uaU", CF_PROBE_GENERATE, CF_PROBE_ASSISTANT,
                  "replies are dropped: the prompt does not show what the "
                  "assistant answered before",

@@ -89,9 +89,8 @@ static void test_parts__a_message_inside_another(void **state)
                                   .path = cf_str_from(".content")};
     f.spans[6] = (cf_prompt_span){.off = 14, .len = 4};
     f.tokens.v = f.ids;
-    f.prompt = (cf_prompt){.text = cf_str_from("<s>user\nBe\n\nHi</s>"),
-                           .spans = f.spans,
-                           .n_spans = 7};
+    f.prompt =
+        (cf_prompt){.text = cf_str_from("<s>user\nBe\n\nHi</s>"), .spans = f.spans, .n_spans = 7};
     T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
     assert_int_equal(m.part[0].message, 0);
     assert_int_equal(m.part[0].first, 0);
@@ -295,7 +294,7 @@ static void test_media__is_one_block(void **state)
     const cf_token row = cf_token_of_row(77);
     cf_token_span ids[] = {{5, 0, 2},       {6, 2, 2}, {row, 4, 2},
                            {row + 1, 4, 0}, {7, 6, 2}, {8, 8, 1}};
-    const cf_prompt prompt = {cf_str_from("ab<>..<>\n"), spans, 3};
+    const cf_prompt prompt = {.text = cf_str_from("ab<>..<>\n"), .spans = spans, .n_spans = 3};
     const cf_token_list tokens = {ids, 6};
     const cf_token cache[] = {5, 6, row};
     T_OK(cf_prompt_model_build(&m, &prompt, &tokens, cache, 3, &err), err);
