@@ -237,7 +237,7 @@ static cf_status take_prompt_ids(cf_chat__decode *d, cf_error *err)
 static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
 {
     cf_chat_response *out = d->run->out;
-    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_prompt prompt = {.n_spans = 0};
     cf_token_list list = {NULL, 0};
     CF_TRY(d->run->request->n_prompt_ids > 0 ? take_prompt_ids(d, err)
                                              : render(d, arena, &prompt, &list, err));

@@ -255,7 +255,7 @@ static cf_serve__slot *take_slot(job *j, const cf_token_list *tokens, cf_arena *
 static void generate_prompt(job *j, choice *v, cf_arena *arena)
 {
     cf_serve *s = j->serve;
-    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_prompt prompt = {.n_spans = 0};
     cf_token_list tokens = {NULL, 0};
     cf_error ignored;
     if (cf_serve__prompt(s, &j->asked, j->given, arena, &prompt, &tokens, &ignored) != CF_OK) {
