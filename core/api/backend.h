@@ -56,6 +56,7 @@ typedef struct cf_chat_options {
     uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
     uint32_t max_calls;  /* the reply ends after so many, and has no more; 0: no
                             limit.  Built-in core only */
+    bool sends_call_parts; /* arguments are reported while they are written */
     bool stops_on_loop;  /* end a reply that repeats itself, thinks on and on,
                             or writes JSON without an end; else only a note
                             says so */
@@ -100,6 +101,9 @@ typedef enum cf_chat_event_kind {
     CF_CHAT_TEXT,        /* text: a piece of content */
     CF_CHAT_THINKING,    /* text: a piece of thinking, or of another channel */
     CF_CHAT_CALL_DELTA,  /* text: raw bytes of a call that is being written */
+    CF_CHAT_CALL_PART,   /* text: more of the arguments that call `index` will
+                            have, with `call` for its name and id; only with
+                            sends_call_parts, built-in core only */
     CF_CHAT_CALL,        /* a complete call */
     CF_CHAT_CALL_FAILED, /* text: the raw block; stop.err says why */
     CF_CHAT_NOTE,        /* text: one line for the user, about the request */

@@ -18,6 +18,7 @@
 #define CF_CORE_API_TOOL_H
 
 #include "core/api/channel.h"
+#include "core/base/arena.h"
 #include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
@@ -274,6 +275,24 @@ CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser, const cf_too
 
 /* Whether a block is open, so that the last bytes may belong to a call. */
 bool cf_tool_parser_in_block(const cf_tool_parser *parser);
+
+/* A call of the open block, as far as it is written. */
+typedef struct cf_tool_so_far {
+    cf_str name;
+    cf_str id;        /* empty where the syntax has none */
+    cf_str arguments; /* of the last call the beginning of what it will have,
+                         unless the block breaks its syntax later */
+} cf_tool_so_far;
+
+/*
+ * The calls of the open block; *n is 0 where there is none, where its calls
+ * cannot be told from text yet, and in the middle of what is not a value.  The
+ * first is call *first of the reply.  In the arena.  CF_ENOMEM.
+ * Cost: the length of the block.
+ */
+CF_MUST_USE cf_status cf_tool_parser_so_far(const cf_tool_parser *parser, cf_arena *arena,
+                                            cf_tool_so_far **out, size_t *n, size_t *first,
+                                            cf_error *err);
 
 /* Appends the text of a finished parse: text segments, and failed blocks
  * with their fences, so that nothing disappears. */

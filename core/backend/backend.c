@@ -15,13 +15,21 @@
 const char *cf_chat_event_name(cf_chat_event_kind kind)
 {
     static const char *const names[] = {
-        [CF_CHAT_PROMPT] = "prompt",     [CF_CHAT_ENCODE] = "encode",
-        [CF_CHAT_PREFILL] = "prefill",   [CF_CHAT_TOKEN] = "token",
-        [CF_CHAT_RAW] = "raw",           [CF_CHAT_TEXT] = "text",
-        [CF_CHAT_THINKING] = "thinking", [CF_CHAT_CALL_DELTA] = "tool_call_delta",
-        [CF_CHAT_CALL] = "tool_call",    [CF_CHAT_CALL_FAILED] = "tool_call_failed",
-        [CF_CHAT_NOTE] = "note",         [CF_CHAT_USAGE] = "usage",
-        [CF_CHAT_TIMINGS] = "timings",   [CF_CHAT_STOP] = "stop",
+        [CF_CHAT_PROMPT] = "prompt",
+        [CF_CHAT_ENCODE] = "encode",
+        [CF_CHAT_PREFILL] = "prefill",
+        [CF_CHAT_TOKEN] = "token",
+        [CF_CHAT_RAW] = "raw",
+        [CF_CHAT_TEXT] = "text",
+        [CF_CHAT_THINKING] = "thinking",
+        [CF_CHAT_CALL_DELTA] = "tool_call_delta",
+        [CF_CHAT_CALL_PART] = "tool_call_part",
+        [CF_CHAT_CALL] = "tool_call",
+        [CF_CHAT_CALL_FAILED] = "tool_call_failed",
+        [CF_CHAT_NOTE] = "note",
+        [CF_CHAT_USAGE] = "usage",
+        [CF_CHAT_TIMINGS] = "timings",
+        [CF_CHAT_STOP] = "stop",
     };
     return names[kind];
 }

@@ -106,7 +106,12 @@ typedef struct cf_chat__reply {
     cf_tool_parser *parser;       /* NULL: nothing is parsed */
     const cf_tool_parse *parse;
     size_t n_calls; /* that are complete */
-    bool is_quiet;  /* feeding what was there before: no events */
+    /* Arguments of call part_index that were reported while it is written; more
+     * are looked for when so many bytes have come. */
+    cf_buf part;
+    size_t part_index, n_fed, parts_at;
+    bool has_part;
+    bool is_quiet; /* feeding what was there before: no events */
     cf_status failed;
 } cf_chat__reply;
 

@@ -197,6 +197,53 @@ static bool is_outside_calls(void *ud)
     return r->parser == NULL || !cf_tool_parser_in_block(r->parser);
 }
 
+/* More of a call that is being written.  What contradicts earlier parts is left
+ * to the finished call. */
+static cf_status add_part(cf_chat__reply *r, size_t index, const cf_tool_so_far *v, cf_error *err)
+{
+    cf_tool_call call = {.name = v->name, .id = v->id};
+    char made[CF_CALL_ID_TEXT];
+    if (index > r->part_index) {
+        cf_buf_reset(&r->part);
+        r->part_index = index;
+        r->has_part = false;
+    }
+    const cf_str sent = cf_buf_str(&r->part);
+    if (index < r->part_index || has_enough(r, index) || !cf_str_starts(v->arguments, sent) ||
+        (v->arguments.n == sent.n && r->has_part)) {
+        return CF_OK;
+    }
+    const cf_str more = cf_str_make(v->arguments.p + sent.n, v->arguments.n - sent.n);
+    cf_buf_add(&r->part, more.p, more.n);
+    r->has_part = true;
+    cf_chat__call_id(&call, made, r->run->request->messages, index);
+    const cf_chat_event ev = {
+        .kind = CF_CHAT_CALL_PART, .index = index, .call = &call, .text = more};
+    cf_chat__emit(r->run, &ev);
+    return cf_buf_check(&r->part, err);
+}
+
+/* A long call is read again after a share of its length, so that all readings
+ * together cost a multiple of it. */
+static cf_status send_parts(cf_chat__reply *r, cf_error *err)
+{
+    const cf_chat_options *o = r->run->request->options;
+    cf_arena arena;
+    cf_tool_so_far *v = NULL;
+    size_t n = 0, first = 0;
+    if (o == NULL || !o->sends_call_parts || r->is_quiet || r->n_fed < r->parts_at) {
+        return CF_OK;
+    }
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_tool_parser_so_far(r->parser, &arena, &v, &n, &first, err);
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        st = add_part(r, first + i, &v[i], err);
+    }
+    r->parts_at = r->n_fed + r->part.n / 64;
+    cf_arena_deinit(&arena);
+    return st;
+}
+
 static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
 {
     cf_chat__reply *r = ud;
@@ -207,6 +254,8 @@ static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
         return add_content(r, text, err);
     }
     CF_TRY(cf_tool_parser_feed(r->parser, text.p, text.n, err));
+    r->n_fed += text.n;
+    CF_TRY(send_parts(r, err));
     CF_TRY(cf_buf_check(&r->blank, err));
     return cf_buf_check(&r->said, err);
 }
@@ -238,6 +287,7 @@ void cf_chat__reply_deinit(cf_chat__reply *r)
     cf_channel_split_deinit(&r->split);
     cf_buf_deinit(&r->said);
     cf_buf_deinit(&r->blank);
+    cf_buf_deinit(&r->part);
     for (size_t i = 0; i < CF_CHANNELS_MAX; i++) {
         cf_buf_deinit(&r->in[i]);
     }

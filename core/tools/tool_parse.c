@@ -670,6 +670,16 @@ void cf_tool_parser_free(cf_tool_parser *p)
     cf_free(p);
 }
 
+cf_status cf_tool_parser_so_far(const cf_tool_parser *p, cf_arena *arena, cf_tool_so_far **out,
+                                size_t *n, size_t *first, cf_error *err)
+{
+    *n = 0;
+    *first = p->n_calls;
+    return p->in_block
+               ? cf_tool__so_far(&p->block, cf_buf_str(&p->raw), p->tools, arena, out, n, err)
+               : CF_OK;
+}
+
 bool cf_tool_parser_in_block(const cf_tool_parser *p)
 {
     return p->in_block;

@@ -115,6 +115,12 @@ cf_tool__step cf_tool__walk_step(const cf_tool__syntax *y, cf_str raw, bool is_f
 bool cf_tool__tags_call(cf_tool__emit *e, const cf_tool__syntax *y, bool closed,
                         const cf_tool_set *tools);
 
+/* The calls of a block that has not ended (tool_so_far.c); as
+ * cf_tool_parser_so_far(). */
+CF_MUST_USE cf_status cf_tool__so_far(const cf_tool__block *block, cf_str raw,
+                                      const cf_tool_set *tools, cf_arena *arena,
+                                      cf_tool_so_far **out, size_t *n, cf_error *err);
+
 /* ---- the end of a block (tool_search.c) --------------------------------- */
 
 /* How far the search for an open block's end has come.  It reads the header of

@@ -175,6 +175,7 @@ static void show_event(run *r, const cf_chat_event *ev)
     case CF_CHAT_RAW:
     case CF_CHAT_TOKEN:
     case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_CALL_PART:
     case CF_CHAT_USAGE:
     case CF_CHAT_TIMINGS:
         break;

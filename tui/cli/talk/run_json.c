@@ -156,6 +156,7 @@ void cf_run_json_event(cf_buf *out, const cf_chat_event *ev, int candidate)
     case CF_CHAT_RAW:
     case CF_CHAT_TEXT:
     case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_CALL_PART:
     case CF_CHAT_NOTE:
         break;
     }

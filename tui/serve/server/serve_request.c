@@ -589,6 +589,7 @@ static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t 
     }
     CF_TRY(declare(a, b, err));
     a->options.max_calls = a->wire.has_one_call ? 1 : 0;
+    a->options.sends_call_parts = a->wire.is_stream;
     if (!is_needed && *spec == NULL) {
         return CF_OK;
     }

@@ -60,16 +60,42 @@ static void write_text(cf_wire_writer *w, uint32_t i, cf_wire_event_kind kind, c
     cf_wire_write(w, &(cf_wire_event){.kind = kind, .choice = i, .text = text}, out);
 }
 
-static void write_call(cf_wire_writer *w, uint32_t i, cf_str id, cf_str name, cf_str arguments,
+static void write_call(cf_wire_writer *w, uint32_t i, const cf_chat_event *e, cf_str arguments,
                        cf_buf *out)
 {
-    const cf_wire_event e = {.kind = CF_WIRE_CALL,
-                             .choice = i,
-                             .call = w->reply.choice[i].n_calls,
-                             .id = id,
-                             .name = name,
-                             .text = arguments};
-    cf_wire_write(w, &e, out);
+    const bool is_new = e->index >= w->reply.choice[i].n_calls;
+    const cf_str none = {NULL, 0};
+    cf_wire_write(w,
+                  &(cf_wire_event){.kind = CF_WIRE_CALL,
+                                   .choice = i,
+                                   .call = e->index,
+                                   .id = is_new ? e->call->id : none,
+                                   .name = is_new ? e->call->name : none,
+                                   .text = arguments},
+                  out);
+}
+
+/* What the parts of a call have not said. */
+static void write_rest(cf_wire_writer *w, uint32_t i, const cf_chat_event *e, cf_buf *out)
+{
+    const cf_wire_choice *c = &w->reply.choice[i];
+    const cf_str all = e->call->arguments;
+    const cf_str said =
+        e->index < c->n_calls ? cf_buf_str(&c->calls[e->index].arguments) : cf_str_make(NULL, 0);
+    if (cf_str_starts(all, said) && (all.n > said.n || e->index >= c->n_calls)) {
+        write_call(w, i, e, cf_str_make(all.p + said.n, all.n - said.n), out);
+    }
+}
+
+/* Whether the last call has the beginning of its arguments alone. */
+static bool has_begun_call(const cf_wire_choice *c)
+{
+    const cf_buf *said = c->n_calls > 0 ? &c->calls[c->n_calls - 1].arguments : NULL;
+    json_t *v = NULL;
+    cf_error ignored;
+    const bool is_whole = said == NULL || cf_json_read(&v, said->p, said->n, &ignored) == CF_OK;
+    json_decref(v);
+    return !is_whole;
 }
 
 void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok,
@@ -84,14 +110,21 @@ void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *to
     }
     switch (e->kind) {
     case CF_CHAT_TEXT:
-    case CF_CHAT_CALL_FAILED: /* what is not a call is text */
         write_text(w, i, CF_WIRE_TEXT, e->text, out);
+        break;
+    case CF_CHAT_CALL_FAILED: /* what is not a call is text, unless it was begun */
+        if (!has_begun_call(&w->reply.choice[i])) {
+            write_text(w, i, CF_WIRE_TEXT, e->text, out);
+        }
         break;
     case CF_CHAT_THINKING:
         write_text(w, i, CF_WIRE_THINKING, e->text, out);
         break;
+    case CF_CHAT_CALL_PART:
+        write_call(w, i, e, e->text, out);
+        break;
     case CF_CHAT_CALL:
-        write_call(w, i, e->call->id, e->call->name, e->call->arguments, out);
+        write_rest(w, i, e, out);
         break;
     default:
         break;

@@ -51,6 +51,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
     case CF_CHAT_ENCODE:
     case CF_CHAT_TOKEN:
     case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_CALL_PART:
     case CF_CHAT_USAGE:
     case CF_CHAT_TIMINGS:
         break;

@@ -327,6 +327,47 @@ static void test_asked__schema_with_tools(void **state)
     served_teardown(&f);
 }
 
+/* The arguments of a long call come in pieces, and are those of a whole
+ * answer. */
+static void test_asked__arguments_as_they_come(void **state)
+{
+    (void)state;
+    static const char calls[] =
+        "{" USER ",\"tool_choice\":\"required\",\"max_tokens\":300,\"seed\":%d,"
+        "\"parallel_tool_calls\":false,\"tools\":[{\"type\":\"function\",\"function\":{"
+        "\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{\"x\":{"
+        "\"type\":\"string\",\"pattern\":\"^[a-z]{40}$\"}},\"required\":[\"x\"],"
+        "\"additionalProperties\":false}}}]%s}";
+    served f;
+    char body[900];
+    size_t n_pieces = 0;
+    cf_buf answer = CF_BUF_INIT, whole = CF_BUF_INIT, stream = CF_BUF_INIT;
+    served_setup(&f, "llama");
+    for (int seed = 0; seed < 20 && n_pieces == 0; seed++) {
+        snprintf(body, sizeof body, calls, seed, "");
+        assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, body, &answer), 200);
+        served_describe(&whole, &answer, CF_API_OPENAI_CHAT);
+        if (strstr(cf_buf_cstr(&whole), "tool_calls;") == NULL) {
+            continue; /* a random model that wrote blanks to the end */
+        }
+        snprintf(body, sizeof body, calls, seed,
+                 ",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
+        assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, body, &answer), 200);
+        served_describe(&stream, &answer, CF_API_OPENAI_CHAT);
+        assert_string_equal(cf_buf_cstr(&whole), cf_buf_cstr(&stream));
+        const char *p = cf_buf_cstr(&answer);
+        while ((p = strstr(p, "\"arguments\":")) != NULL) {
+            n_pieces++;
+            p++;
+        }
+    }
+    assert_true(n_pieces > 5);
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&whole);
+    cf_buf_deinit(&stream);
+    served_teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_asked__echo),
         cmocka_unit_test(test_asked__one_call),
         cmocka_unit_test(test_asked__schema_with_tools),
+        cmocka_unit_test(test_asked__arguments_as_they_come),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
