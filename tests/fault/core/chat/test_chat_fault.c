@@ -84,8 +84,7 @@ static const char script_json[] =
 static cf_status run_loop(void *ud)
 {
     (void)ud;
-    static const cf_channel think[] = {
-        {.name = {"thinking", 8}, .start = {"<think>", 7}, .end = {"</think>", 8}}};
+    static const cf_channel think[] = {{.name = {"thinking", 8}, .start = {"<think>", 7}, .end = {"</think>", 8}}};
     cf_backend *b = NULL;
     cf_conversation *conv = NULL, *copy = NULL;
     cf_sent sent;

@@ -294,8 +294,7 @@ static void test_core__context_limits(void **state)
 static void test_core__thinking_budget(void **state)
 {
     (void)state;
-    static const cf_channel think[] = {
-        {.name = {"thinking", 8}, .start = {"assistant:", 10}, .end = {"END", 3}}};
+    static const cf_channel think[] = {{.name = {"thinking", 8}, .start = {"assistant:", 10}, .end = {"END", 3}}};
     lab b;
     cf_error err = {0};
     cf_sent sent;
