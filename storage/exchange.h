@@ -32,6 +32,7 @@ CF_BEGIN_DECLS
     X(LITERT, cf_xchg_litert)       \
     X(LLAMA_APP, cf_xchg_llama_app) \
     X(LLM_DB, cf_xchg_llm_db)       \
+    X(SESSION, cf_xchg_session)     \
     X(CHATGPT, cf_xchg_chatgpt)     \
     X(MARKDOWN, cf_xchg_markdown)
 

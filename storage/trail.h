@@ -146,6 +146,8 @@ const char *cf_trail_sniff(const char *path);
 /* The first text that a person wrote, on one line's worth of bytes: what names
  * a session without a title.  Borrowed. */
 cf_str cf_trail_first_text(const cf_trail *t);
+/* Its title, or that text, at most 80 bytes of it and cut between characters. */
+cf_str cf_trail_name(const cf_trail *t);
 
 /* ---- findings ------------------------------------------------------------ */
 

@@ -48,6 +48,7 @@ typedef struct cf_xchg_format {
     cf_status (*text)(cf_import *im, cf_str text, uint64_t line, size_t *n, cf_error *err);
     cf_status (*file)(cf_import *im, const char *path, cf_error *err);
     const char *magic;
+    bool (*claims_file)(const char *path); /* by its content; NULL: by `magic` */
 
     /* Recognition: the program that wrote an object, or a message, if it can
      * only be of this format; NULL: it need not be. */

@@ -312,6 +312,11 @@ static cf_format file_format(const char *path)
     size_t n = fread(head, 1, sizeof head, f);
     (void)fclose(f);
     for (int i = 0; i < CF_FORMAT_COUNT; i++) {
+        if (formats[i]->claims_file != NULL && formats[i]->claims_file(path)) {
+            return (cf_format)i;
+        }
+    }
+    for (int i = 0; i < CF_FORMAT_COUNT; i++) {
         const char *magic = formats[i]->magic;
         if (magic != NULL && n > strlen(magic) && memcmp(head, magic, strlen(magic) + 1) == 0) {
             return (cf_format)i;

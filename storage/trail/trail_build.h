@@ -158,6 +158,8 @@ cf_status trail_read_codex(cf_trails *out, const trail_file *files, size_t n, co
                            const cf_trail_options *opts, cf_error *err);
 cf_status trail_read_opencode(cf_trails *out, const trail_file *files, size_t n,
                               const cf_trail_options *opts, cf_error *err);
+/* Whether a database is opencode's: it has sessions, messages and parts. */
+bool trail_is_opencode_db(const char *path);
 cf_status trail_read_opencode_db(cf_trails *out, const char *path, const cf_trail_options *opts,
                                  cf_error *err);
 

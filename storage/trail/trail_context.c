@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 #include "storage/trail/trail_build.h"
 
 size_t cf_trail_step_at(const cf_trail *t, size_t n)
@@ -29,6 +30,16 @@ cf_str cf_trail_first_text(const cf_trail *t)
         }
     }
     return cf_str_make("", 0);
+}
+
+cf_str cf_trail_name(const cf_trail *t)
+{
+    enum { NAME_MAX_BYTES = 80 };
+    cf_str s = t->title.n != 0 ? t->title : cf_trail_first_text(t);
+    if (s.n > NAME_MAX_BYTES) {
+        s.n = NAME_MAX_BYTES - cf_utf8_incomplete_tail(s.p, NAME_MAX_BYTES);
+    }
+    return s;
 }
 
 cf_str cf_trail_item_text(const cf_trail_item *item)

@@ -16,18 +16,15 @@ static bool has(const json_t *v, const char *key)
 
 static bool is_claude(const json_t *v)
 {
-    cf_str type = cf_json_get_str(v, "type");
-    if (cf_str_is(type, "summary")) {
-        return has(v, "leafUuid");
+    static const char *const types[] = {
+        "queue-operation", "last-prompt", "attachment", "system", "permission-mode", "mode",
+        "custom-title",    "ai-title",    "agent-name", "tag",    "pr-link"};
+    bool is_typed = has(json_object_get(v, "message"), "content");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        is_typed = is_typed || trail_is(v, "type", types[i]);
     }
-    return has(v, "sessionId") &&
-           (has(trail_get(v, "message", NULL) != NULL ? json_object_get(v, "message") : NULL,
-                "content") ||
-            cf_str_is(type, "queue-operation") || cf_str_is(type, "last-prompt") ||
-            cf_str_is(type, "attachment") || cf_str_is(type, "system") ||
-            cf_str_is(type, "permission-mode") || cf_str_is(type, "mode") ||
-            cf_str_is(type, "custom-title") || cf_str_is(type, "ai-title") ||
-            cf_str_is(type, "agent-name") || cf_str_is(type, "tag") || cf_str_is(type, "pr-link"));
+    return (has(v, "sessionId") && is_typed) ||
+           (trail_is(v, "type", "summary") && has(v, "leafUuid"));
 }
 
 static bool is_codex(const json_t *v)
@@ -76,7 +73,7 @@ static const char *format_of(const json_t *v)
 static const char sqlite_magic[] = "SQLite format 3";
 
 /* The first lines decide; a text whose lines say nothing may be one document. */
-static cf_status sniff(const char **out, cf_str text, cf_error *err)
+static cf_status sniff(const char **out, const char *path, cf_str text, cf_error *err)
 {
     enum { LINES = 200, LOOK = 4 << 20 };
     trail_lines l = {.p = text.p, .n = text.n};
@@ -84,7 +81,7 @@ static cf_status sniff(const char **out, cf_str text, cf_error *err)
     json_t *v = NULL;
     *out = NULL;
     if (cf_str_begins(text, sqlite_magic)) {
-        *out = "opencode";
+        *out = trail_is_opencode_db(path) ? "opencode" : NULL;
         return CF_OK;
     }
     while (*out == NULL && l.line < LINES && (l.at < LOOK || l.line == 0) &&
@@ -123,7 +120,8 @@ const char *cf_trail_sniff(const char *path)
     cf_str text;
     const char *format = NULL;
     if (trail_open(&map, path, &(cf_trail_options){.max_bytes = 4 << 20}, &text, NULL) == CF_OK) {
-        cf_ignore(sniff(&format, text, NULL)); /* a file that cannot be read is of no format */
+        cf_ignore(
+            sniff(&format, path, text, NULL)); /* a file that cannot be read is of no format */
         cf_os_map_close(&map);
     }
     return format;
@@ -164,7 +162,7 @@ static cf_status add_file(folder *f, const char *path, const cf_trail_options *o
     }
     cf_status st = trail_open(&o.map, path, opts, &o.text, err);
     if (st == CF_OK) {
-        st = sniff(&o.format, o.text, err);
+        st = sniff(&o.format, path, o.text, err);
         o.is_database = cf_str_begins(o.text, sqlite_magic);
         if (st == CF_OK && o.format != NULL) {
             f->v[f->n++] = o;

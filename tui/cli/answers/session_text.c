@@ -17,7 +17,7 @@ static void put_safe(cf_buf *out, cf_str s, size_t max)
 
 static void put_head(cf_buf *out, const cf_trail *t)
 {
-    cf_str title = t->title.n != 0 ? t->title : cf_trail_first_text(t);
+    cf_str title = cf_trail_name(t);
     cf_buf_adds(out, t->format);
     cf_buf_adds(out, " ");
     put_safe(out, t->id, 80);

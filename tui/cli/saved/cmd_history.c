@@ -561,7 +561,7 @@ static cf_status get_format(const history *h, cf_format *out, cf_error *err)
     if (h->format == NULL || !cf_format_parse(out, cf_str_from(h->format))) {
         return cf_fail(err, CF_EINVAL,
                        "--format: takes confab, openai, sharegpt, converse, "
-                       "litert, llama-app, llm-db, chatgpt or markdown");
+                       "litert, llama-app, llm-db, session, chatgpt or markdown");
     }
     return CF_OK;
 }
@@ -828,7 +828,7 @@ static int run_action(history *h, const struct action *a)
 
 static const cf_opt_row options[] = {
     {"--format", 'f', CF_OPT_STR, offsetof(history, format), "FORMAT",
-     "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
+     "confab, openai, sharegpt, converse, litert, llama-app, llm-db, session "
      "(import only), chatgpt (import only) or markdown; import detects it",
      0},
     {"--all", 'a', CF_OPT_FLAG, offsetof(history, all), NULL,

@@ -135,6 +135,7 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
     X(replay)              \
     X(report)              \
     X(session)             \
+    X(sessions)            \
     X(influence)           \
     X(inside)              \
     X(sweep)               \

@@ -1,0 +1,217 @@
+/*
+ * xchg_session.c - sessions of coding agents as conversations: the path and its
+ * branches are one tree, each sub-agent is a conversation of its own.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "storage/exchange/xchg.h"
+#include "storage/trail.h"
+
+/* One agent of a session while its conversation is built. */
+typedef struct talk {
+    cf_import *im;
+    const cf_trail *t;
+    cf_uuid *turns; /* [t->n_messages + 1], by n: the provisional ids */
+    unsigned n_images;
+} talk;
+
+static json_t *calls_of(const cf_trail_message *m, cf_jb *b)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < m->n_calls; i++) {
+        const cf_trail_call *c = &m->calls[i];
+        json_t *text = NULL;
+        bool failed = false;
+        /* A string holds the model's own text, which was not JSON. */
+        json_t *v = cf_xchg__parse(c->arguments, &failed);
+        text = json_is_string(v) ? json_incref(v) : cf_json_str(c->arguments);
+        json_decref(v);
+        cf_jb_append(b, list,
+                     json_pack("{s:o,s:s,s:{s:o,s:o}}", "id", cf_json_str(c->id), "type",
+                               "function", "function", "name", cf_json_str(c->name), "arguments",
+                               text));
+        if (failed) {
+            cf_jb_fail(b);
+        }
+    }
+    return list;
+}
+
+static json_t *message_of(const cf_trail_message *m)
+{
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    cf_jb_text(&b, "role", cf_trail_role_name(m->role));
+    cf_jb_str(&b, "content", m->text);
+    if (m->thinking.n != 0) {
+        cf_jb_str(&b, "reasoning_content", m->thinking);
+    }
+    if (m->n_calls != 0) {
+        cf_jb_take(&b, "tool_calls", calls_of(m, &b));
+    }
+    if (m->role == CF_TRAIL_TOOL) {
+        cf_jb_str(&b, "tool_call_id", m->call_id);
+    }
+    cf_jb_end(&b);
+    return cf_jb_done(&b);
+}
+
+static cf_status put_message(talk *k, const cf_trail_event *e, cf_uuid *last, bool *is_first_of,
+                             cf_error *err)
+{
+    const cf_trail_message *m = e->as.message;
+    cf_store_turn *turn;
+    CF_TRY(cf_build__say(k->im->cur, message_of(m), &turn, err));
+    turn->parent = *is_first_of && e->is_branch ? k->turns[e->branch] : *last;
+    turn->created_ms = m->time_ms;
+    *is_first_of = false;
+    *last = k->turns[m->n] = turn->id;
+    k->n_images += m->n_images;
+    return CF_OK;
+}
+
+/* What a request used, on the reply's turn. */
+static void put_step(talk *k, const cf_trail_step *s)
+{
+    cf_build *b = k->im->cur;
+    cf_store_run *r = s->message != NULL ? cf_arena_calloc(&b->arena, 1, sizeof *r) : NULL;
+    for (size_t i = b->n; r != NULL && i-- > 0;) {
+        if (cf_uuid_eq(b->turns[i].id, k->turns[s->message->n])) {
+            *r = cf_store_run_none();
+            r->engine = cf_str_from(k->t->format);
+            r->model = cf_build__str(b, s->model);
+            r->n_prompt = s->input + s->cache_read + s->cache_creation;
+            r->n_kept = s->cache_read;
+            r->n_reply = s->output;
+            r->stop_reason = cf_build__str(b, s->stop);
+            b->turns[i].run = r;
+            return;
+        }
+    }
+}
+
+/* A summary as the harness put it before the model. */
+static cf_status put_summary(talk *k, const cf_trail_compaction *c, cf_uuid *last, cf_error *err)
+{
+    cf_store_turn *turn;
+    if (c->summary.n == 0) {
+        return CF_OK;
+    }
+    json_t *m = json_pack("{s:s,s:o}", "role", "user", "content", cf_json_str(c->summary));
+    CF_TRY(cf_build__say(k->im->cur, m, &turn, err));
+    turn->parent = *last;
+    *last = turn->id;
+    return CF_OK;
+}
+
+static cf_status put_events(talk *k, cf_str agent, cf_uuid *head, cf_error *err)
+{
+    cf_uuid last = {{0}};
+    bool is_first = true, was_branch = false;
+    size_t branch = 0;
+    for (size_t i = 0; i < k->t->n_events; i++) {
+        const cf_trail_event *e = &k->t->events[i];
+        if (!cf_str_eq(e->agent, agent)) {
+            is_first = e->kind == CF_TRAIL_AGENT ? is_first : is_first || e->is_branch;
+            continue;
+        }
+        if (e->is_branch != was_branch || e->branch != branch) {
+            is_first = true;
+            was_branch = e->is_branch;
+            branch = e->branch;
+        }
+        if (e->kind == CF_TRAIL_MESSAGE) {
+            CF_TRY(put_message(k, e, &last, &is_first, err));
+        } else if (e->kind == CF_TRAIL_STEP) {
+            put_step(k, e->as.step);
+        } else if (e->kind == CF_TRAIL_COMPACTION) {
+            CF_TRY(put_summary(k, e->as.compaction, &last, err));
+        }
+        *head = e->is_branch ? *head : last;
+    }
+    return CF_OK;
+}
+
+/* One agent's conversation; title empty: the first message names it. */
+static cf_status put_agent(talk *k, cf_str agent, cf_str title, cf_error *err)
+{
+    cf_import *im = k->im;
+    cf_buf id = CF_BUF_INIT;
+    cf_buf_add(&id, k->t->id.p, k->t->id.n);
+    if (agent.n != 0) {
+        cf_buf_addc(&id, '/');
+        cf_buf_add(&id, agent.p, agent.n);
+    }
+    cf_status st = cf_buf_check(&id, err);
+    CF_THEN(st, cf_build__begin(im, 0, err));
+    if (st == CF_OK) {
+        cf_store_conv *c = &im->cur->conv;
+        c->source = cf_build__source(im, cf_buf_str(&id));
+        c->id = cf_build__uuid(CF_FORMAT_SESSION, cf_str_from(k->t->format), cf_buf_str(&id));
+        c->title = cf_build__str(im->cur, title);
+        st = put_events(k, agent, &c->head, err);
+    }
+    cf_buf_deinit(&id);
+    CF_THEN(st, im->cur->n != 0 ? cf_import__emit_ordered(im, err) : CF_OK);
+    return st;
+}
+
+/* What a conversation has no room for is said. */
+static void note_rest(talk *k)
+{
+    char line[160];
+    for (size_t i = 0; i < k->t->n_left_out; i++) {
+        const cf_trail_left_out *x = &k->t->left_out[i];
+        snprintf(line, sizeof line, "%.60s%s%.80s", x->file.n != 0 ? x->file.p : "",
+                 x->file.n != 0 ? ": " : "", x->why.p);
+        cf_import__bad(k->im, x->line, line);
+    }
+    if (k->n_images != 0) {
+        snprintf(line, sizeof line, "%u pictures of the session are not imported", k->n_images);
+        cf_import__bad(k->im, 0, line);
+    }
+}
+
+static cf_status put_session(cf_import *im, const cf_trail *t, cf_error *err)
+{
+    talk k = {.im = im, .t = t};
+    k.turns = cf_calloc(t->n_messages + 1, sizeof *k.turns);
+    if (k.turns == NULL) {
+        return cf_sql__oom(err);
+    }
+    cf_status st = put_agent(&k, cf_str_make("", 0), cf_trail_name(t), err);
+    for (size_t i = 0; st == CF_OK && i < t->n_events; i++) {
+        if (t->events[i].kind == CF_TRAIL_AGENT) {
+            st = put_agent(&k, t->events[i].as.agent->id, t->events[i].as.agent->title, err);
+        }
+    }
+    if (st == CF_OK) {
+        note_rest(&k);
+    }
+    cf_free(k.turns);
+    return st;
+}
+
+static cf_status read_file(cf_import *im, const char *path, cf_error *err)
+{
+    cf_trails trails;
+    const cf_trail_options opts = {.cancel = im->opts->cancel};
+    CF_TRY(cf_trails_read(&trails, path, &opts, err));
+    cf_import__name(im, trails.v[0]->format, "session");
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < trails.n; i++) {
+        st = put_session(im, trails.v[i], err);
+    }
+    cf_trails_deinit(&trails);
+    return st;
+}
+
+static bool claims_file(const char *path)
+{
+    return cf_trail_sniff(path) != NULL;
+}
+
+const cf_xchg_format cf_xchg_session = {
+    .name = "session", .file = read_file, .claims_file = claims_file};

@@ -1,0 +1,16 @@
+/*
+ * agent_places.h - where coding agents keep their sessions on this machine.
+ *
+ * Memory:   names are the caller's (cf_free).
+ */
+#ifndef CF_TUI_SYS_AGENT_PLACES_H
+#define CF_TUI_SYS_AGENT_PLACES_H
+
+#include "core/base/buf.h"
+#include "core/base/status.h"
+
+/* Appends the paths that may hold sessions, each with a NUL after it: folders
+ * of one project or day, and databases.  Nothing of it needs to be there. */
+CF_MUST_USE cf_status cf_agent_places(cf_buf *out, cf_error *err);
+
+#endif
