@@ -9,13 +9,13 @@
 #include "tui/cli/shell/progress.h"
 #include "tui/study/import/plan_load.h"
 #include "tui/study/plan/plan_trust.h"
-#include "tui/study/sweep/sweep_output.h"
+#include "tui/study/sweep/sweep_past.h"
 
 typedef struct job {
     cf_cli *cli;
     const char *junit;
     uint32_t jobs;
-    bool is_kept_out;
+    bool is_kept_out, shows_past;
     cf_opt_list variables; /* --allow-variable */
     cf_progress progress;
     cf_sweep_versus *versus;
@@ -89,6 +89,7 @@ static cf_status run(job *j, const cf_sweep_plan *plan, int *status, cf_error *e
     cf_status st = cf_sweep_run(&s, err);
     cf_progress_end(&j->progress);
     CF_THEN(st, write_end(j, &s, err));
+    CF_THEN(st, cf_sweep_past_add(&s, err));
     if (st == CF_OK && j->is_cut) {
         st = cf_oom_for(err, "a cell");
     }
@@ -112,6 +113,10 @@ static const cf_opt_row options[] = {
      "also write the results of the checks as JUnit XML", 0},
     {"--allow-variable", 0, CF_OPT_LIST, offsetof(job, variables), "NAME",
      "send this variable of the environment as a key where the plan names it; may be repeated", 0},
+    {"--past", 0, CF_OPT_FLAG, offsetof(job, shows_past), NULL,
+     "run nothing: show the kept sweeps of this plan by date, and whether the last differs "
+     "from the one before",
+     0},
     {"--no-store", 0, CF_OPT_FLAG, offsetof(job, is_kept_out), NULL,
      "neither store replies nor reuse stored ones", 0},
     CF_OPT_ROWS_END,
@@ -128,6 +133,10 @@ static int run_sweep(cf_cli *cli, void *state)
     }
     cf_sweep_plan plan = {.n_item = 0};
     cf_status st = cf_cli_open_store(&j->cli->store, cli, CF_STORE_CREATE, &err);
+    if (j->shows_past) {
+        CF_THEN(st, cf_sweep_past_put(&cli->out, cli->store, cli->args[0], cli->is_json, &err));
+        return cf_cli_end(cli, st, &err);
+    }
     const cf_sweep_saved saved = {.store = j->cli->store};
     CF_THEN(st, cf_plan_load(&plan, cli->args[0], &saved, &err));
     CF_THEN(st, cf_sweep_plan_servers(&plan, cli->model.v, cli->model.n, &err));

@@ -31,7 +31,8 @@ cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c, size_t axi
 typedef struct cf_sweep_versus {
     const char *axis; /* cf_sweep_axis_name() */
     cf_str a, b;
-    size_t differ;   /* pairs whose replies are not the same text */
+    size_t differ;   /* pairs whose replies are not the same text; CF_SWEEP_NONE:
+                        not known */
     size_t missing;  /* pairs in which a cell failed */
     cf_paired found; /* over prompts: b compared with a */
     bool is_clear;   /* at 5 % for all comparisons of the axis together (Holm) */

@@ -136,9 +136,24 @@ static void put_versus(cf_jw *w, const cf_sweep_versus *v)
     put_number(w, "high", f->high, f->has_interval);
     put_number(w, "p", f->p, f->n > 0);
     cf_jw_text(w, "verdict", v->is_clear ? "clear" : "open");
-    put_number(w, "needed", (double)v->needed, v->needed > 0);
-    cf_jw_uint(w, "differ", v->differ);
+    if (v->needed > 0) {
+        cf_jw_uint(w, "needed", v->needed);
+    } else {
+        cf_jw_null(w, "needed");
+    }
+    if (v->differ != CF_SWEEP_NONE) {
+        cf_jw_uint(w, "differ", v->differ);
+    }
     cf_jw_uint(w, "missing", v->missing);
+    cf_jw_end(w);
+}
+
+void cf_sweep_put_compare(cf_jw *w, const cf_sweep_versus *v, size_t n)
+{
+    cf_jw_array(w, "compare");
+    for (size_t i = 0; i < n; i++) {
+        put_versus(w, &v[i]);
+    }
     cf_jw_end(w);
 }
 
@@ -148,11 +163,7 @@ void cf_sweep_put_end(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, 
     cf_jw w;
     cf_jw_init(&w, &line);
     cf_jw_object(&w, NULL);
-    cf_jw_array(&w, "compare");
-    for (size_t i = 0; i < n; i++) {
-        put_versus(&w, &v[i]);
-    }
-    cf_jw_end(&w);
+    cf_sweep_put_compare(&w, v, n);
     cf_sweep_put_agreements_json(&w, s);
     cf_jw_uint(&w, "cells", s->n);
     cf_jw_uint(&w, "reused", s->n_reused);
@@ -196,7 +207,9 @@ void cf_sweep_put_versus(cf_buf *out, const cf_sweep_versus *v)
     if (v->needed > 0) {
         cf_buf_addf(out, ": about %zu prompts needed", v->needed);
     }
-    cf_buf_addf(out, "; %zu replies differ", v->differ);
+    if (v->differ != CF_SWEEP_NONE) {
+        cf_buf_addf(out, "; %zu replies differ", v->differ);
+    }
     if (v->missing > 0) {
         cf_buf_addf(out, "; %zu pairs are incomplete", v->missing);
     }
@@ -209,12 +222,12 @@ static bool begins_row(const cf_sweep *s, size_t i)
     return s->cell[i].item == 0 && s->cell[i].repeat == 0;
 }
 
-static size_t row_length(const cf_sweep *s, size_t first)
+size_t cf_sweep_row_length(const cf_sweep *s, size_t first)
 {
     return s->plan->n_item * s->plan->sampler[s->cell[first].sampler].n_repeat;
 }
 
-static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
+void cf_sweep_put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
 {
     const cf_str names[] = {cf_sweep_model_name(s, c),    cf_sweep_adapter_name(s, c),
                             cf_sweep_template_name(s, c), cf_sweep_system_name(s, c),
@@ -229,18 +242,10 @@ static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
     }
 }
 
-/* A check over the cells of a row; the repeats of a prompt count as one. */
-typedef struct rate {
-    double passed;    /* prompts, each by the share of its repeats */
-    size_t n;         /* prompts with an answer */
-    double sum_value; /* of likelihoods */
-    size_t n_value;
-} rate;
-
-static rate rate_of(const cf_sweep *s, size_t first, size_t check)
+cf_sweep_rate cf_sweep_rate_of(const cf_sweep *s, size_t first, size_t check)
 {
-    rate r = {.n = 0};
-    const size_t n_item = s->plan->n_item, n = row_length(s, first);
+    cf_sweep_rate r = {.n = 0};
+    const size_t n_item = s->plan->n_item, n = cf_sweep_row_length(s, first);
     for (size_t item = 0; item < n_item; item++) {
         size_t passed = 0, known = 0;
         for (size_t i = first + item; i < first + n; i += n_item) {
@@ -258,7 +263,7 @@ static rate rate_of(const cf_sweep *s, size_t first, size_t check)
 
 static void put_rate(cf_buf *out, const cf_sweep *s, size_t first, size_t check)
 {
-    const rate r = rate_of(s, first, check);
+    const cf_sweep_rate r = cf_sweep_rate_of(s, first, check);
     const cf_str name = s->plan->check[check].name;
     double low, high;
     cf_buf_addf(out, "  %5.6g of %zu  ", r.passed, r.n);
@@ -275,9 +280,9 @@ static void put_rate(cf_buf *out, const cf_sweep *s, size_t first, size_t check)
 
 static void put_row(cf_buf *out, const cf_sweep *s, size_t first)
 {
-    const size_t n = row_length(s, first);
+    const size_t n = cf_sweep_row_length(s, first);
     size_t n_failed = 0;
-    put_row_name(out, s, &s->cell[first]);
+    cf_sweep_put_row_name(out, s, &s->cell[first]);
     cf_buf_addc(out, '\n');
     for (size_t k = 0; k < s->plan->n_check; k++) {
         put_rate(out, s, first, k);
@@ -361,14 +366,14 @@ static void put_case(cf_junit *j, const cf_sweep *s, const cf_sweep_cell *c, cf_
 static void put_suite(cf_junit *j, const cf_sweep *s, size_t first)
 {
     cf_buf name = CF_BUF_INIT;
-    const size_t n = row_length(s, first);
+    const size_t n = cf_sweep_row_length(s, first);
     size_t n_failures = 0, n_errors = 0;
     for (size_t i = first; i < first + n; i++) {
         const cf_sweep_cell *c = &s->cell[i];
         n_errors += c->result == NULL;
         n_failures += c->result != NULL && !cf_sweep_passes(s, c);
     }
-    put_row_name(&name, s, &s->cell[first]);
+    cf_sweep_put_row_name(&name, s, &s->cell[first]);
     cf_junit_suite(j, cf_buf_str(&name), n, n_failures, n_errors);
     for (size_t i = first; i < first + n; i++) {
         put_case(j, s, &s->cell[i], cf_buf_str(&name));

@@ -5,6 +5,7 @@
 #include "tui/study/sweep/sweep_table.h"
 #include "tui/study/import/plan_load.h"
 #include "tui/study/plan/plan_trust.h"
+#include "tui/study/sweep/sweep_past.h"
 
 #include <stdlib.h>
 
@@ -164,6 +165,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     t->was_stopped = status != CF_OK;
     if (status == CF_OK && t->is_ready) {
         cf_ignore(cf_sweep_compare(&t->sweep, &t->versus, &t->n_versus, &ignored));
+        cf_ignore(cf_sweep_past_add(&t->sweep, &ignored));
     }
 }
 
