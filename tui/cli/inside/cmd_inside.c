@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/inside_request.h"
 #include "core/api/steer.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/cli/answers/json_text.h"
-#include "tui/cli/inside/inside_batch.h"
 #include "tui/cli/inside/inside_output.h"
 #include "tui/cli/inside/inside_steer.h"
 #include "tui/cli/shell/cli.h"
@@ -466,6 +466,18 @@ static const cf_opt_row options[] = {
     CF_OPT_ROWS_END,
 };
 
+/* One request of --batch. */
+static cf_status batch_item(void *ud, const json_t *item, cf_buf *members, cf_error *err)
+{
+    cf_buf answered = CF_BUF_INIT;
+    cf_status st = cf_inside_request(ud, item, cf_cli_cancel(), &answered, err);
+    if (st == CF_OK) {
+        cf_cli_put_members(members, &answered);
+    }
+    cf_buf_deinit(&answered);
+    return st;
+}
+
 static int run_inside(cf_cli *cli, void *state)
 {
     command *c = state;
@@ -479,7 +491,7 @@ static int run_inside(cf_cli *cli, void *state)
     if (wrong != NULL) {
         status = cf_cli_usage(cli, wrong);
     } else if (c->batch != NULL) {
-        status = open_bare(c, &err) == CF_OK ? cf_inside_batch(cli, c->batch, c->session)
+        status = open_bare(c, &err) == CF_OK ? cf_cli_batch(cli, c->batch, batch_item, c->session)
                                              : cf_cli_fail(cli, &err);
     } else {
         cf_status st = is_make ? make_steering(c, &err) : answer(c, &err);

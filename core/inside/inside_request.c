@@ -1,10 +1,10 @@
 /*
- * inside_batch.c - reads requests about the inside of a model and writes the
+ * inside_request.c - reads requests about the inside of a model and writes the
  * answers.
  *
  *   JSON -> ids, position, changes -> core/api/inside.h -> JSON
  */
-#include "tui/cli/inside/inside_batch.h"
+#include "core/api/inside_request.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,7 +92,6 @@ static cf_status read_ask(request *q, cf_error *err)
         return cf_fail(err, CF_EINVAL, "\"ids\" is empty");
     }
     q->ask.ids = ids;
-    q->ask.cancel = cf_cli_cancel();
     CF_TRY(read_count(json_object_get(q->item, "at"), "at", q->ask.n - 1, &q->ask.at, err));
     if (json_object_get(q->item, "tokens") != NULL) {
         CF_TRY(read_ids(q, "tokens", &q->tokens, &q->n_token, err));
@@ -520,12 +519,11 @@ static cf_status dispatch(request *q, cf_error *err)
                    "\"op\" is one of lens, attention, margin, without, patch, steer");
 }
 
-static cf_status answer(void *ud, const json_t *item, cf_buf *members, cf_error *err)
+cf_status cf_inside_request(cf_session *session, const json_t *item, cf_cancel *cancel, cf_buf *out,
+                           cf_error *err)
 {
-    cf_session *session = ud;
     cf_engine_info info = cf_engine_get_info(cf_session_engine(session));
     cf_arena arena;
-    cf_buf out = CF_BUF_INIT;
     cf_arena_init(&arena, 0);
     request q = {.session = session,
                  .engine = cf_session_engine(session),
@@ -533,23 +531,13 @@ static cf_status answer(void *ud, const json_t *item, cf_buf *members, cf_error 
                  .n_layer = info.n_layer,
                  .n_embd = info.n_embd,
                  .item = item,
+                 .ask = {.cancel = cancel},
                  .arena = &arena};
-    cf_jw_init(&q.w, &out);
+    cf_jw_init(&q.w, out);
     cf_jw_object(&q.w, NULL);
     cf_status st = dispatch(&q, err);
-    if (st == CF_OK) {
-        cf_jw_end(&q.w);
-        st = cf_jw_finish(&q.w, err);
-    }
-    if (st == CF_OK) {
-        cf_cli_put_members(members, &out);
-    }
-    cf_buf_deinit(&out);
+    cf_jw_end(&q.w);
+    CF_THEN(st, cf_jw_finish(&q.w, err));
     cf_arena_deinit(&arena);
     return st;
-}
-
-int cf_inside_batch(const cf_cli *cli, const char *path, cf_session *session)
-{
-    return cf_cli_batch(cli, path, answer, session);
 }
