@@ -23,7 +23,7 @@
  *           leaves the conversation as it was.
  *           Where this header gives NULL no meaning, a handle or a text that is
  *           NULL is CF_EINVAL; functions without an error do nothing then.
- * Callbacks: while cf_chat() runs, its handle is answering: every other call with
+ * Callbacks: while cf_chat(), cf_score_text() or cf_inside() runs, its handle is answering: every other call with
  *           it is CF_EINVAL, from a function of the program, too, and cf_close(),
  *           cf_on_reply() and cf_mask_back() do nothing.  Only cf_interrupt() and
  *           what asks for a constant (cf_n_vocab(), cf_parts()) work.  A function
@@ -103,7 +103,9 @@ typedef enum cf_heard {
     CF_HEARD_THINKING, /* a piece of the thinking before it */
     CF_HEARD_CALL,     /* a complete call: {"name","arguments","id"} */
     CF_HEARD_RESULT,   /* its result, as a JSON value */
-    CF_HEARD_NOTE      /* a line about the request, such as a lost message */
+    CF_HEARD_NOTE,     /* a line about the request, such as a lost message */
+    CF_HEARD_TOKEN     /* a token, as in cf_alternatives(); before its text, and only where
+                          the option "alternatives" is not 0 */
 } cf_heard;
 
 /* `text` has n bytes, whole characters only, and is valid during the call. */
@@ -120,7 +122,9 @@ cf_status cf_set_system(confab *c, const char *text, cf_error *err);
  * Sets an option of later replies by its name: "temperature", "top_k",
  * "top_p", "min_p", "repetition_penalty" and the other numbers that `confab
  * help run` lists, "seed", "max_tokens", "thinking" ("on", "off" or
- * "default"), "thinking_budget".  CF_EINVAL names the option and its range.
+ * "default"), "thinking_budget", "alternatives" (how many tokens are kept of those
+ * that could have come in place of each, 0 to 64, at first 0).  CF_EINVAL names the
+ * option and its range.
  */
 cf_status cf_set(confab *c, const char *name, const char *value, cf_error *err);
 
@@ -185,6 +189,32 @@ cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn, void *u
  * field; line and column are the template's.  CF_EUNSUPPORTED for a server.
  */
 const char *cf_inspect(confab *c, const char *message, cf_error *err);
+
+/*
+ * The tokens of the last reply, in order, each with what could have come in its place:
+ *   [{"id","text","p": with which it was drawn, "p_raw": before the sampler,
+ *     "forced": true where it was not drawn,
+ *     "top": [{"id","text","p": before the sampler}, the most likely first]}]
+ * "top" is empty unless the option "alternatives" was set before.  A server's tokens have
+ * the id -1, and what it sent.
+ */
+const char *cf_alternatives(confab *c, cf_error *err);
+
+/*
+ * How likely `text` is after `context`, both as they are, without a template:
+ *   {"sum": the natural logarithm, "tokens": [{"id","off","len","log_p"}]}
+ * Offsets are bytes of the context and the text together.
+ * CF_EUNSUPPORTED for a server that does not score prompts.
+ */
+const char *cf_score_text(confab *c, const char *context, const char *text, cf_error *err);
+
+/*
+ * Asks about the inside of the model: `request` and the answer are a line of `confab
+ * inside --batch` (docs/inside.md), {"op": "lens", "attention", "margin", "without",
+ * "patch" or "steer", ...}.  Without "ids" they are those of the last reply after its
+ * prompt, and "at" is where its first token was chosen.  CF_EUNSUPPORTED for a server.
+ */
+const char *cf_inside(confab *c, const char *request, cf_error *err);
 
 /* The tokens of a text: [{"id","off","len"}].  `special`: spellings of control
  * tokens become those tokens.  CF_EUNSUPPORTED for a server. */

@@ -35,6 +35,29 @@ cf_status cf_easy__may_with(const confab *c, const void *text, const char *what,
     return text != NULL ? CF_OK : cf_fail(err, CF_EINVAL, "%s is NULL", what);
 }
 
+const char *cf_easy__finish(cf_buf *made, cf_buf *to, cf_status st)
+{
+    if (st != CF_OK) {
+        cf_buf_deinit(made);
+        return NULL;
+    }
+    cf_buf_deinit(to);
+    *to = *made;
+    return cf_buf_cstr(to);
+}
+
+void cf_easy__begin(confab *c)
+{
+    atomic_store(&c->cancel, false);
+    atomic_store(&c->is_answering, true);
+}
+
+void cf_easy__end(confab *c)
+{
+    atomic_store(&c->is_answering, false);
+    atomic_store(&c->cancel, false);
+}
+
 /* ---- opening ------------------------------------------------------------ */
 
 static cf_open_with_options with_defaults(const cf_open_with_options *with)
@@ -72,6 +95,7 @@ confab *cf_open_with(const char *model, const cf_open_with_options *with, cf_err
         return NULL;
     }
     c->owner = getpid();
+    c->n_ctx = w.n_ctx;
     cf_sent_init(&c->last);
     c->chat.has_asked = true; /* only options that were set are sent to a server */
     c->chat.has_sampling = true;
@@ -98,8 +122,8 @@ confab *cf_open(const char *model, cf_error *err)
 
 static void free_buffers(confab *c)
 {
-    cf_buf *all[] = {&c->reply,  &c->messages, &c->last_reply, &c->inspect,
-                     &c->tokens, &c->text,     &c->lint};
+    cf_buf *all[] = {&c->reply, &c->messages, &c->last_reply,   &c->inspect, &c->tokens,
+                     &c->text,  &c->lint,     &c->alternatives, &c->score,   &c->inside};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         cf_buf_deinit(all[i]);
     }
@@ -112,6 +136,8 @@ static void free_all(confab *c)
     }
     cf_free(c->tool);
     cf_sent_deinit(&c->last);
+    cf_easy__deinit_reply(&c->kept);
+    cf_session_free(c->session);
     cf_conversation_free(c->conv);
     json_decref(c->tools);
     cf_constraint_vocab_free(c->vocab);
@@ -169,6 +195,9 @@ cf_status cf_set(confab *c, const char *name, const char *value, cf_error *err)
         c->chat.thinking_budget = (int32_t)n;
         c->chat.has_thinking_budget = true;
         return CF_OK;
+    }
+    if (strcmp(name, "alternatives") == 0) {
+        return cf_option_read_u32(&c->chat.n_top, name, value, CF_TRACE_TOP_MAX, err);
     }
     return cf_option_set(&c->chat, name, value, err);
 }

@@ -7,7 +7,7 @@
  *  2. tool[i] has the function of the i-th declaration in `tools`.
  *  3. A text that a function returned is in the buffer of that function and
  *     changes only in that function.
- *  4. `is_answering` is set while cf_chat() runs; every function of confab.h that
+ *  4. `is_answering` is set while cf_chat(), cf_score_text() or cf_inside() runs; every function of confab.h that
  *     takes a handle asks cf_easy__may() first.
  */
 #ifndef CF_TEMPLATES_EASY_EASY_H
@@ -28,6 +28,14 @@ typedef struct cf_easy_tool {
     void *user;
 } cf_easy_tool;
 
+/* The tokens of the last reply. */
+typedef struct cf_easy_reply {
+    cf_buf tokens; /* the members of cf_alternatives()'s array */
+    cf_token *ids; /* [n], the prompt's first */
+    size_t n, cap, n_prompt;
+    bool is_whole; /* false: memory ran out for one of them */
+} cf_easy_reply;
+
 struct confab {
     cf_opened opened;
     cf_conversation *conv;
@@ -45,9 +53,12 @@ struct confab {
     cf_heard_fn heard;
     void *heard_user;
     cf_sent last; /* of the last cf_chat() */
+    cf_easy_reply kept;
+    cf_session *session; /* of cf_inside(), or NULL */
+    uint32_t n_ctx;      /* as cf_open_with() was asked */
 
     /* The results of the functions of the same names. */
-    cf_buf reply, messages, last_reply, inspect, tokens, text, lint;
+    cf_buf reply, messages, last_reply, inspect, tokens, text, lint, alternatives, score, inside;
 };
 
 /* Whether the handle may be used now: CF_EINVAL for NULL, for a handle that is
@@ -67,5 +78,20 @@ cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out, cf_error
 
 /* A message as JSON.  CF_EFORMAT when the text is not UTF-8. */
 cf_status cf_easy__message(json_t **out, const char *role, const char *text, cf_error *err);
+
+/* A text that took `st` to make becomes a function's result in place of what was in
+ * `to`; NULL, and `to` as it was, where st is a failure. */
+const char *cf_easy__finish(cf_buf *made, cf_buf *to, cf_status st);
+
+/* Around work that cf_interrupt() ends. */
+void cf_easy__begin(confab *c);
+void cf_easy__end(confab *c);
+
+/* Keep what a reply begins with, and its next token, whose JSON is put into *json until
+ * the next one comes. */
+void cf_easy__begin_reply(cf_easy_reply *r, const cf_chat_event *prompt);
+cf_status cf_easy__keep_token(cf_easy_reply *r, const cf_tokenizer *tok, const cf_chat_event *event,
+                              cf_str *json);
+void cf_easy__deinit_reply(cf_easy_reply *r);
 
 #endif

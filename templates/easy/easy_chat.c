@@ -60,10 +60,26 @@ static void tell_call(const confab *c, const cf_tool_call *call)
     cf_buf_deinit(&b);
 }
 
+static void tell_token(confab *c, const cf_chat_event *event)
+{
+    cf_str json;
+    const cf_tokenizer *tok =
+        c->opened.engine != NULL ? cf_engine_tokenizer(c->opened.engine) : NULL;
+    if (cf_easy__keep_token(&c->kept, tok, event, &json) == CF_OK && c->chat.n_top != 0) {
+        tell(c, CF_HEARD_TOKEN, json);
+    }
+}
+
 static void on_event(const cf_chat_event *event, void *ud)
 {
-    const confab *c = ud;
+    confab *c = ud;
     switch (event->kind) {
+    case CF_CHAT_PROMPT:
+        cf_easy__begin_reply(&c->kept, event);
+        break;
+    case CF_CHAT_TOKEN:
+        tell_token(c, event);
+        break;
     case CF_CHAT_TEXT:
         tell(c, CF_HEARD_TEXT, event->text);
         break;
@@ -185,11 +201,9 @@ const char *cf_chat(confab *c, const char *message, cf_error *err)
     if (message != NULL) {
         st = cf_easy__message(&m, "user", message, err);
     }
-    atomic_store(&c->cancel, false);
-    atomic_store(&c->is_answering, true);
+    cf_easy__begin(c);
     CF_THEN(st, send(c, m, err));
-    atomic_store(&c->is_answering, false);
-    atomic_store(&c->cancel, false);
+    cf_easy__end(c);
     json_decref(m);
     if (st != CF_OK) {
         return NULL;

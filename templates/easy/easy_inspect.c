@@ -13,13 +13,7 @@ static const char *finish(cf_jw *w, cf_buf *made, cf_buf *to, cf_status st, cf_e
 {
     CF_THEN(st, cf_jw_finish(w, err));
     CF_THEN(st, cf_buf_check(made, err));
-    if (st != CF_OK) {
-        cf_buf_deinit(made);
-        return NULL;
-    }
-    cf_buf_deinit(to);
-    *to = *made;
-    return cf_buf_cstr(to);
+    return cf_easy__finish(made, to, st);
 }
 
 /* ---- messages and replies ----------------------------------------------- */

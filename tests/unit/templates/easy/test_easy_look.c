@@ -1,0 +1,222 @@
+/*
+ * test_easy_look.c - what confab.h shows of a reply's tokens, of scores and of the
+ * inside of the model.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/api/bundled.h"
+#include "core/json/json.h"
+#include "templates/confab.h"
+#include "tests/support/fault.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+
+static confab *open_bundled(void)
+{
+    const void *bytes;
+    size_t n;
+    cf_error err;
+    if (!cf_bundled_model(&bytes, &n)) {
+        T_SKIP("this tree has no bundled model");
+    }
+    confab *c = cf_open("bundled", &err);
+    if (c == NULL) {
+        fail_msg("%s", err.text);
+    }
+    return c;
+}
+
+static json_t *read_json(const char *text)
+{
+    cf_error err = {.text = ""};
+    json_t *v = NULL;
+    assert_non_null(text);
+    T_OK(cf_json_read(&v, text, strlen(text), &err), err);
+    return v;
+}
+
+static double number(const json_t *v, const char *key)
+{
+    const json_t *n = json_object_get(v, key);
+    assert_true(json_is_number(n));
+    return json_number_value(n);
+}
+
+/* The pieces of tokens and of text, as they were heard. */
+typedef struct heard {
+    cf_buf tokens, text;
+    size_t n_token;
+} heard;
+
+static void on_reply(void *user, cf_heard kind, const char *text, size_t n)
+{
+    heard *h = user;
+    if (kind == CF_HEARD_TEXT) {
+        cf_buf_add(&h->text, text, n);
+    } else if (kind == CF_HEARD_TOKEN) {
+        cf_error err = {.text = ""};
+        json_t *v = NULL;
+        T_OK(cf_json_read(&v, text, n, &err), err);
+        cf_str piece = cf_json_get_str(v, "text");
+        cf_buf_add(&h->tokens, piece.p, piece.n);
+        h->n_token++;
+        json_decref(v);
+    }
+}
+
+static void test_alternatives__of_each_token(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    confab *c = open_bundled();
+    T_OK(cf_set(c, "alternatives", "4", &err), err);
+    assert_non_null(cf_chat(c, "What is confab?", &err));
+    json_t *all = read_json(cf_alternatives(c, &err));
+    assert_true(json_array_size(all) > 3);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *t = json_array_get(all, i), *top = json_object_get(t, "top");
+        assert_int_equal(json_array_size(top), 4);
+        double before = 2;
+        for (size_t k = 0; k < 4; k++) {
+            double p = number(json_array_get(top, k), "p");
+            assert_true(p >= 0 && p <= before);
+            before = p;
+        }
+        /* The bundled model is greedy, so what was drawn is the most likely. */
+        assert_int_equal((int)number(json_array_get(top, 0), "id"), (int)number(t, "id"));
+        assert_true(number(t, "p_raw") == number(json_array_get(top, 0), "p"));
+    }
+    json_decref(all);
+    cf_close(c);
+}
+
+static void test_alternatives__are_heard(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    heard h = {.tokens = CF_BUF_INIT, .text = CF_BUF_INIT};
+    confab *c = open_bundled();
+    cf_on_reply(c, on_reply, &h);
+    T_OK(cf_set(c, "alternatives", "1", &err), err);
+    const char *reply = cf_chat(c, "Hello", &err);
+    assert_non_null(reply);
+    assert_true(h.n_token > 2);
+    assert_int_equal(strncmp(cf_buf_cstr(&h.tokens), reply, strlen(reply)), 0);
+    T_OK(cf_set(c, "alternatives", "0", &err), err);
+    size_t n = h.n_token;
+    assert_non_null(cf_chat(c, "Hello", &err));
+    assert_int_equal(h.n_token, n);
+    T_FAILS(cf_set(c, "alternatives", "65", &err), CF_EINVAL);
+    cf_buf_deinit(&h.tokens);
+    cf_buf_deinit(&h.text);
+    cf_close(c);
+}
+
+/* The likelihood of a text is the product of its parts'. */
+static void test_score__adds_up(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    confab *c = open_bundled();
+    json_t *v = read_json(cf_score_text(c, "confab is", " a debugger", &err));
+    const json_t *tokens = json_object_get(v, "tokens");
+    double sum = 0;
+    size_t at = strlen("confab is");
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        const json_t *t = json_array_get(tokens, i);
+        assert_int_equal((size_t)number(t, "off"), at);
+        at += (size_t)number(t, "len");
+        sum += number(t, "log_p");
+    }
+    assert_int_equal(at, strlen("confab is a debugger"));
+    assert_true(fabs(sum - number(v, "sum")) < 1e-4);
+    json_decref(v);
+    assert_null(cf_score_text(c, NULL, "a", &err));
+    assert_int_equal(err.code, CF_EINVAL);
+    cf_close(c);
+}
+
+/* The last layer of the lens is the model's own answer: the token that it wrote. */
+static void test_inside__of_the_last_reply(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    confab *c = open_bundled();
+    assert_null(cf_inside(c, "{\"op\":\"lens\"}", &err));
+    assert_int_equal(err.code, CF_EINVAL);
+    assert_string_equal(err.text, "the request has no \"ids\", and there is no reply yet");
+    assert_non_null(cf_chat(c, "What is confab?", &err));
+    json_t *tokens = read_json(cf_alternatives(c, &err));
+    json_t *lens = read_json(cf_inside(c, "{\"op\":\"lens\"}", &err));
+    const json_t *layers = json_object_get(lens, "layers");
+    const json_t *last = json_array_get(layers, json_array_size(layers) - 1);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(last, "top"), 0)),
+                     (int)number(json_array_get(tokens, 0), "id"));
+    json_decref(lens);
+    json_decref(tokens);
+    assert_null(cf_inside(c, "[]", &err));
+    assert_int_equal(err.code, CF_EINVAL);
+    assert_null(cf_inside(c, "{\"op\":\"lens\",\"ids\":[999999],\"at\":0}", &err));
+    assert_int_equal(err.code, CF_EINVAL);
+    cf_close(c);
+}
+
+static void test_script__is_not_looked_into(void **state)
+{
+    (void)state;
+    cf_error err;
+    char model[600];
+    const char *path = store_dir_put_text("s.json", "{\"replies\":[{\"text\":\"Yes.\"}]}");
+    snprintf(model, sizeof model, "script:%s", path);
+    confab *c = cf_open(model, &err);
+    assert_non_null(c);
+    assert_non_null(cf_chat(c, "Hi", &err));
+    assert_non_null(cf_alternatives(c, &err));
+    assert_null(cf_inside(c, "{\"op\":\"lens\"}", &err));
+    assert_int_equal(err.code, CF_EUNSUPPORTED);
+    cf_close(c);
+}
+
+/* Where memory runs out, a function fails and loses nothing. */
+static cf_status look(void *ud)
+{
+    confab *c = ud;
+    cf_error err = {.code = CF_OK};
+    bool is_done = cf_alternatives(c, &err) != NULL && cf_score_text(c, "a", "b", &err) != NULL &&
+                   cf_inside(c, "{\"op\":\"attention\",\"ids\":[1,2,3],\"at\":2}", &err) != NULL;
+    return is_done ? CF_OK : err.code;
+}
+
+static void test_look__without_memory(void **state)
+{
+    (void)state;
+    cf_error err;
+    confab *c = open_bundled();
+    assert_non_null(cf_chat(c, "Hello", &err));
+    assert_int_equal(look(c), CF_OK);
+    for (size_t n = 1;; n++) {
+        cf_fault_arm(n, false);
+        cf_status st = look(c);
+        bool failed = cf_fault_disarm();
+        assert_true(st == CF_OK || (failed && st == CF_ENOMEM));
+        if (!failed) {
+            break;
+        }
+    }
+    cf_close(c);
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alternatives__of_each_token),
+        cmocka_unit_test(test_alternatives__are_heard),
+        cmocka_unit_test(test_score__adds_up),
+        cmocka_unit_test(test_inside__of_the_last_reply),
+        cmocka_unit_test(test_script__is_not_looked_into),
+        cmocka_unit_test(test_look__without_memory),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
