@@ -88,7 +88,7 @@ EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
 EMBED_CORE      := core/schema/metaschemas.json
 EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
 EMBED_TUI       := $(sort $(wildcard tui/demo/*.json tui/demo/*.jsonl tui/demo/*.txt \
-                   tui/page/*.css tui/*/*/*.css tui/*/*/*.jinja))
+                   tui/page/*.css tui/*/*/*.css tui/*/*/*.jinja)) docs/licences.md
 # The model in the program; a tree without the file builds one without it.
 BUNDLED         := $(wildcard core/bundled/confab-tiny.gguf)
 
@@ -100,7 +100,7 @@ TEMPLATES_A := $(B)/libcf_templates.a
 STORAGE_A   := $(B)/libcf_storage.a
 TUI_A       := $(B)/libcf_tui.a
 
-all: $(B)/confab build/confab
+all: $(B)/confab build/confab $(if $(filter release,$(VARIANT)),$(B)/libconfab.so.0)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -282,6 +282,16 @@ DIST := build/confab-$(VERSION)-linux-$(ARCH)
 dist: $(call obj,$(MAIN_SRC)) $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)
 	@.ci/dist $(DIST) $(abspath $(DIST)) '$(CC) $(VARIANT_$(VARIANT))' $^
 
+# The shared library of the Python package, the package (a wheel), and the npm
+# package around the static program; both packages are left in build/dist/.
+build/dist/libconfab.so: $(LIB_OBJ)
+	@.ci/dist $@ $(abspath $@) '$(CC) $(VARIANT_$(VARIANT))' $^
+wheel: build/dist/libconfab.so
+	@.ci/licences build/dist/licences
+	@cd docs/packaging/python && python3 confab_backend.py $(abspath build/dist)
+npm: dist
+	@.ci/npm $(abspath $(DIST)) $(VERSION) $(ARCH) $(abspath build/dist)
+
 # ---- tests ------------------------------------------------------------------
 # tests/KIND/ROOM/.../test_x.c is one cmocka program, linked with its room and
 # the rooms below it only, so that an upward call is a link error.
@@ -458,7 +468,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all deb dist perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
+.PHONY: all deb dist npm wheel perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
         $(LINT) cov clean install uninstall
 

@@ -187,8 +187,12 @@ static cf_status send(confab *c, const json_t *message, cf_error *err)
     cf_tool_loop loop = {.decide = decide, .run = run_call, .done = done_call, .ud = c};
     cf_sent_deinit(&c->last);
     cf_sent_init(&c->last);
-    return c->n_tool > 0 ? cf_conversation_run(c->conv, c->opened.backend, &s, &loop, &c->last, err)
-                         : cf_conversation_send(c->conv, c->opened.backend, &s, &c->last, err);
+    if (c->n_tool > 0) {
+        return cf_conversation_run(c->conv, c->opened.backend, &s, &loop, &c->last, err);
+    }
+    CF_TRY(cf_conversation_send(c->conv, c->opened.backend, &s, &c->last, err));
+    c->last.usage = c->last.response.usage; /* of the only round */
+    return CF_OK;
 }
 
 const char *cf_chat(confab *c, const char *message, cf_error *err)

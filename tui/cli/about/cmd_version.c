@@ -68,11 +68,29 @@ static void put_kernels(cf_buf *out, const cf_about *about)
     }
 }
 
+/* docs/licences.md */
+extern const unsigned char cf_embed_docs_licences_md[];
+extern const size_t cf_embed_docs_licences_md_size;
+
+typedef struct asked {
+    bool is_licences;
+} asked;
+
+static const cf_opt_row options[] = {
+    {"--licences", 0, CF_OPT_FLAG, offsetof(asked, is_licences), NULL,
+     "print the licences of confab and of the libraries in it", 0},
+    CF_OPT_ROWS_END,
+};
+
 static int run_version(cf_cli *cli, void *state)
 {
-    (void)state;
+    asked *a = state;
     cf_about about;
     cf_buf *out = &cli->out;
+    if (a->is_licences) {
+        cf_buf_add(out, cf_embed_docs_licences_md, cf_embed_docs_licences_md_size);
+        return cf_cli_print(cli, out);
+    }
     cf_about_get(&about);
     if (cli->is_json) {
         put_json(out, &about);
@@ -93,6 +111,8 @@ const cf_cli_command cf_cmd_version = {
     .name = "version",
     .arguments = "",
     .summary = "print the version and how it was built",
+    .options = options,
+    .state_bytes = sizeof(asked),
     .n_max = 0,
     .run = run_version,
 };

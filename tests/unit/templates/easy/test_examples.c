@@ -58,7 +58,7 @@ static void prints(const char *command, const char *want)
     snprintf(whole, sizeof whole,
              "D='%s'; PATH=\"$D:$PATH\"; export LD_LIBRARY_PATH=\"$D\" "
              "CONFAB_LIBRARY='%s/libconfab.so.0' PYTHONDONTWRITEBYTECODE=1 "
-             "PYTHONPATH=docs/examples/python; { %s; } 2>&1",
+             "PYTHONPATH=docs/packaging/python; { %s; } 2>&1",
              folder, build, command);
     int status = shell(&out, whole);
     const char *got = cf_buf_cstr(&out);
@@ -108,11 +108,29 @@ static void test_hello__python(void **state)
            "It is 21 degrees celsius and sunny in Oslo.\n");
 }
 
+/* The module's own tests: every call, and every call with wrong values, closed
+ * models, other threads and other processes. */
 static void test_python__every_call(void **state)
 {
     (void)state;
     need("python3");
-    prints("python3 docs/examples/python/test_confab.py", "ok\n");
+    prints("python3 docs/packaging/python/tests/calls.py", "ok\n");
+}
+
+static void test_python__misuse(void **state)
+{
+    (void)state;
+    need("python3");
+    prints("python3 docs/packaging/python/tests/misuse.py", "ok\n");
+}
+
+static void test_python__notebook(void **state)
+{
+    (void)state;
+    need("python3");
+    prints("python3 docs/examples/python/notebook.py $D/notebook.html && grep -c '<pre' "
+           "$D/notebook.html",
+           "2\n");
 }
 
 /* A file, how its program is run, and what that prints. */
@@ -218,6 +236,8 @@ int main(void)
         cmocka_unit_test(test_hello__cxx),
         cmocka_unit_test(test_hello__python),
         cmocka_unit_test(test_python__every_call),
+        cmocka_unit_test(test_python__misuse),
+        cmocka_unit_test(test_python__notebook),
         cmocka_unit_test(test_examples__run),
         cmocka_unit_test(test_headers__compile_as_cxx),
         cmocka_unit_test(test_symbols__are_declared),

@@ -73,11 +73,56 @@ static void test_dist__is_static_and_runs(void **state)
                          0);
 }
 
+/* Installs the wheel and the module of the tree into environments of their own, without
+ * a network, and asks each. */
+static void test_wheel__installs_offline(void **state)
+{
+    (void)state;
+    need_release();
+    if (system("ls build/dist/confab-" CF_VERSION "-*.whl >/dev/null 2>&1") != 0) {
+        T_SKIP("there is none; make wheel builds it");
+    }
+    if (system("python3 -c 'import ensurepip, venv' 2>/dev/null") != 0) {
+        T_SKIP("python3 has no venv and pip");
+    }
+    runs("d=$(mktemp -d) && python3 -m venv $d/v && "
+         "$d/v/bin/pip install -q --no-index build/dist/confab-" CF_VERSION "-*.whl 2>&1 && "
+         "(cd $d && env -u CONFAB_LIBRARY v/bin/python -c "
+         "'import confab; print(confab.open(\"bundled\").chat(\"Who are you?\"))'); "
+         "s=$?; rm -rf $d; exit $s",
+         "confab");
+    runs("d=$(mktemp -d) && python3 -m venv $d/v && "
+         "$d/v/bin/pip install -q --no-index docs/packaging/python 2>&1 && "
+         "(cd $d && env -u CONFAB_LIBRARY v/bin/python -c "
+         "'import confab; print(confab.__version__)'); s=$?; rm -rf $d; exit $s",
+         CF_VERSION);
+    runs("python3 -m zipfile -l build/dist/confab-" CF_VERSION "-*.whl", "licences/libnettle.txt");
+}
+
+static void test_npm__installs_offline(void **state)
+{
+    (void)state;
+    need_release();
+    if (system("ls build/dist/confab-debugger-" CF_VERSION "-*.tgz >/dev/null 2>&1") != 0) {
+        T_SKIP("there is none; make npm builds it");
+    }
+    runs("tar -tzf build/dist/confab-debugger-" CF_VERSION "-*.tgz", "package/licences/libc.txt");
+    if (system("command -v npm >/dev/null") != 0) {
+        T_SKIP("npm is not installed");
+    }
+    runs("f=$(ls $PWD/build/dist/confab-debugger-" CF_VERSION "-*.tgz) && d=$(mktemp -d) && "
+         "cd $d && echo '{}' >package.json && npm install --offline --no-audit --no-fund $f 2>&1 "
+         "&& npx --no confab version; s=$?; rm -rf $d; exit $s",
+         "confab " CF_VERSION);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deb__holds_a_program_that_runs),
         cmocka_unit_test(test_dist__is_static_and_runs),
+        cmocka_unit_test(test_wheel__installs_offline),
+        cmocka_unit_test(test_npm__installs_offline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
