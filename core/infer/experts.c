@@ -143,7 +143,6 @@ static void soften(float *s, uint32_t n)
 static void route_row(const mixture *m, size_t r)
 {
     const cf_expert_hparams *x = m->x;
-    const cf_expert_weights *w = &m->w->expert;
     float *s = m->score + r * x->n;
     float *weight = m->weight + r * x->n_used;
     uint32_t *pick = m->pick + r * x->n_used;
@@ -164,7 +163,6 @@ static void route_row(const mixture *m, size_t r)
             weight[j] /= sum;
         }
         weight[j] *= x->scale;
-        weight[j] *= w->down_scale != NULL ? w->down_scale[pick[j]] : 1;
     }
 }
 

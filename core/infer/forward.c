@@ -23,8 +23,9 @@ static void embed(const cf_pass *p, const cf_row *row, float *x)
     CF_ASSERT(row->id >= 0 && (uint32_t)row->id < m->n_row);
     cf_dtype_to_f32(m->type, x, (const unsigned char *)m->p + (size_t)row->id * m->row_bytes,
                     n_embd);
-    for (size_t c = 0; e->hp.embd_scale != 1.0f && c < n_embd; c++) {
-        x[c] *= e->hp.embd_scale;
+    float scale = e->hp.embd_scale * (m->by != 0 ? m->by : 1);
+    for (size_t c = 0; scale != 1.0f && c < n_embd; c++) {
+        x[c] *= scale;
     }
 }
 

@@ -51,8 +51,10 @@ static void multiply_heads(const cf_pass *p, const by_head *b, size_t r0, unsign
     cf_range mine = cf_pass__share(b->n_head, 1, i, n);
     for (size_t j = mine.lo; j < mine.hi && r0 < p->n_row && !cf_pass__stops(p); j++) {
         cf_mat m = cf_mat_stack_at(b->m, j);
-        p->e->k->matmul(b->out + r0 * b->out_row + j * b->out_head, b->out_row, &m,
-                        prepared_at(p, b, j, r0), p->n_row - r0, 0, m.n_row, cf_pass__thread(p, i));
+        float *out = b->out + r0 * b->out_row + j * b->out_head;
+        p->e->k->matmul(out, b->out_row, &m, prepared_at(p, b, j, r0), p->n_row - r0, 0, m.n_row,
+                        cf_pass__thread(p, i));
+        cf_pass__scale(&m, out, b->out_row, p->n_row - r0, (cf_range){0, m.n_row});
     }
 }
 

@@ -97,6 +97,15 @@ static size_t piece_of(const cf_mat *m, size_t n_x, size_t multiple)
     return n > multiple ? n : multiple;
 }
 
+void cf_pass__scale(const cf_mat *m, float *y, size_t stride, size_t n_x, cf_range out)
+{
+    for (size_t r = 0; m->by != 0 && r < n_x; r++) {
+        for (size_t c = out.lo; c < out.hi; c++) {
+            y[r * stride + c] *= m->by;
+        }
+    }
+}
+
 void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i, unsigned n)
 {
     const cf_kernels *k = p->e->k;
@@ -110,6 +119,7 @@ void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i, 
         size_t hi = out.hi - lo > piece ? lo + piece : out.hi;
         k->matmul(job->y, m->n_row, m, job->xp, job->n_x, lo, hi, cf_pass__thread(p, i));
     }
+    cf_pass__scale(m, job->y, m->n_row, job->n_x, out);
     for (size_t r = 0; job->bias != NULL && r < job->n_x; r++) {
         k->add(job->y + r * m->n_row + out.lo, job->bias + out.lo, out.hi - out.lo);
     }
@@ -142,6 +152,7 @@ void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in, float *o
     unsigned char *xp = own + p->e->ws.plan.own_off;
     k->prepare(xp, m->type, in, 1, m->n_col);
     k->matmul(out, m->n_row, m, xp, 1, 0, m->n_row, own);
+    cf_pass__scale(m, out, m->n_row, 1, (cf_range){0, m->n_row});
 }
 
 /* ---- probes -------------------------------------------------------------- */

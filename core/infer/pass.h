@@ -103,6 +103,10 @@ void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in,
  * the group and rows from r0 on. */
 void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0, unsigned i, unsigned n);
 
+/* Multiplies outputs out.lo .. out.hi - 1 of y[n_x], rows `stride` apart, by
+ * m->by, where the matrix has it. */
+void cf_pass__scale(const cf_mat *m, float *y, size_t stride, size_t n_x, cf_range out);
+
 /* One matrix against n_x prepared rows at xp, into y [n_x, n_row of m]. */
 typedef struct cf_product {
     const cf_mat *m;

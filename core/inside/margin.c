@@ -189,6 +189,9 @@ static double mean_square(const float *x, size_t n)
 static const float *row_of(const margin *m, const cf_mat *w, size_t r)
 {
     cf_dtype_to_f32(w->type, m->row, (const unsigned char *)w->p + r * w->row_bytes, w->n_col);
+    for (size_t c = 0; w->by != 0 && c < w->n_col; c++) {
+        m->row[c] *= w->by;
+    }
     return m->row;
 }
 
@@ -430,7 +433,7 @@ static void share_heads(const margin *m, uint32_t i, float *row, double *sum)
     const kept *k = &m->layer[i];
     memset(sum, 0, o->n_col * sizeof *sum);
     for (size_t r = 0; r < o->n_row; r++) {
-        double d = k->heads_to[r];
+        double d = k->heads_to[r] * (double)(o->by != 0 ? o->by : 1);
         cf_dtype_to_f32(o->type, row, (const unsigned char *)o->p + r * o->row_bytes, o->n_col);
         for (size_t c = 0; c < o->n_col; c++) {
             sum[c] += d * (double)row[c];

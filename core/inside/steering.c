@@ -230,7 +230,7 @@ cf_status cf_steering_add_row(cf_steering *s, cf_token id, float scale, cf_error
                         m->n_col);
     }
     for (size_t c = 0; row != NULL && c < e->hp.n_embd; c++) {
-        row[c] *= e->w.output_norm[c];
+        row[c] *= e->w.output_norm[c] * (m->by != 0 ? m->by : 1);
     }
     for (uint32_t l = 2; l <= e->hp.n_layer; l++) {
         CF_THEN(st, cf_steering_add(s, l, row, scale, err));

@@ -31,6 +31,8 @@ typedef struct cf_mat {
     uint32_t n_row;   /* outputs */
     uint32_t n_col;   /* inputs; a multiple of the type's block */
     size_t row_bytes; /* bytes from one row to the next */
+    float by;         /* outputs are multiplied by it, by the caller of matmul;
+                         0: they are not */
 } cf_mat;
 
 struct cf_attn;

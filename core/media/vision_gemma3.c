@@ -25,7 +25,11 @@ static cf_status transpose(cf_mmproj *m, cf_linear *l, cf_error *err)
         }
     }
     cf_free(row);
-    l->w = (cf_mat){to, CF_F32, n_row, n_col, n_col * sizeof(float)};
+    l->w = (cf_mat){.p = to,
+                    .type = CF_F32,
+                    .n_row = n_row,
+                    .n_col = n_col,
+                    .row_bytes = n_col * sizeof(float)};
     return CF_OK;
 }
 

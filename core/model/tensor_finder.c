@@ -58,6 +58,31 @@ cf_status cf_tensor__opt_mat(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col
     return cf_tensor__is_there(f) ? cf_tensor__mat(f, n_row, n_col, out) : CF_OK;
 }
 
+/* The numbers beside a matrix that its outputs are multiplied by, [n]: weights
+ * of NVFP4 have them.  Those of inputs are for engines that round activations. */
+static cf_status find_scale(cf_tensor_finder *f, uint32_t n, const float **out)
+{
+    static const char *const ends[] = {"input_scale", "scale"};
+    char name[sizeof f->name];
+    size_t stem = strlen(f->name) - strlen("weight");
+    *out = NULL;
+    memcpy(name, f->name, sizeof name);
+    if (strlen(f->name) < strlen(".weight") || strcmp(f->name + stem, "weight") != 0) {
+        return CF_OK;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(f->name + stem, sizeof f->name - stem, "%s", ends[i]);
+        const cf_gguf_tensor *t = cf_gguf_find_tensor(f->g, f->name);
+        if (t != NULL && t->n_dim == 1 && t->dim[0] == n) { /* others are a family's own */
+            CF_TRY(cf_tensor__vec(f, n, out));
+        } else {
+            *out = NULL;
+        }
+    }
+    memcpy(f->name, name, sizeof name);
+    return CF_OK;
+}
+
 cf_status cf_tensor__mat(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col, cf_mat *out)
 {
     const cf_gguf_tensor *t = look_up(f);
@@ -71,7 +96,9 @@ cf_status cf_tensor__mat(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col, cf
                           t->dim[0], t->dim[1], n_col, n_row);
     }
     cf_dtype type = (cf_dtype)t->type;
-    *out = (cf_mat){t->p, type, n_row, n_col, cf_dtype_row_bytes(type, n_col)};
+    const float *by = NULL;
+    CF_TRY(find_scale(f, 1, &by));
+    *out = (cf_mat){t->p, type, n_row, n_col, cf_dtype_row_bytes(type, n_col), by ? *by : 0};
     return CF_OK;
 }
 
@@ -91,8 +118,8 @@ cf_status cf_tensor__stack(cf_tensor_finder *f, uint32_t n, uint32_t n_row, uint
     }
     cf_dtype type = (cf_dtype)t->type;
     size_t row = cf_dtype_row_bytes(type, n_col);
-    *out = (cf_mat_stack){{t->p, type, n_row, n_col, row}, row * n_row};
-    return CF_OK;
+    *out = (cf_mat_stack){{t->p, type, n_row, n_col, row, 0}, row * n_row, NULL};
+    return find_scale(f, n, &out->by);
 }
 
 cf_mat cf_tensor__slice(const cf_mat *m, uint32_t row0, uint32_t n)

@@ -21,12 +21,14 @@
 typedef struct cf_mat_stack {
     cf_mat first;
     size_t step;
+    const float *by; /* of each, or NULL */
 } cf_mat_stack;
 
 static inline cf_mat cf_mat_stack_at(const cf_mat_stack *s, size_t i)
 {
     cf_mat m = s->first;
     m.p = (const unsigned char *)m.p + i * s->step;
+    m.by = s->by != NULL ? s->by[i] : m.by;
     return m;
 }
 
@@ -45,7 +47,6 @@ typedef struct cf_expert_weights {
     cf_mat_stack down;                /* [n_embd, n_ff] */
     const float *gate_bias, *up_bias; /* [n, n_ff] or NULL */
     const float *down_bias;           /* [n, n_embd] or NULL */
-    const float *down_scale;          /* [n] or NULL: of the weights */
     const float *shared_gate;         /* [n_embd] or NULL: the shared expert
                                          times sigmoid(h . this) */
     const float *pre_norm;            /* [n_embd] or NULL: of what they read */

@@ -121,7 +121,7 @@ static cf_status find_joint_kv_b(cf_tensor_finder *f, uint32_t i, cf_latent_weig
             }
         }
     }
-    w->k_b.first = (cf_mat){turned, CF_F32, m->n, m->n_plain, m->n_plain * sizeof *turned};
+    w->k_b.first = (cf_mat){turned, CF_F32, m->n, m->n_plain, m->n_plain * sizeof *turned, both.by};
     w->k_b.step = n_key * sizeof *turned;
     return CF_OK;
 }
@@ -209,8 +209,6 @@ static cf_status find_expert_norms(cf_tensor_finder *f, uint32_t i, cf_expert_we
     uint32_t n_embd = f->hp->n_embd;
     cf_tensor__name_in(f, i, "ffn_gate_inp.scale");
     CF_TRY(cf_tensor__vec(f, n_embd, &w->router_scale));
-    cf_tensor__name_in(f, i, "ffn_down_exps.scale");
-    CF_TRY(cf_tensor__vec(f, f->hp->expert.n, &w->down_scale));
     cf_tensor__name_in(f, i, "pre_ffw_norm_2.weight");
     CF_TRY(cf_tensor__vec(f, n_embd, &w->pre_norm));
     cf_tensor__name_in(f, i, "post_ffw_norm_1.weight");

@@ -122,11 +122,11 @@
 
 /* White space up to the last but one character, a power of two at a time. */
 #define AT_ONCE(n) S "{" n "}(?!" NOT_S ")|"
-#define SPACES_BY_POWERS                                                               \
-    AT_ONCE("512")                                                                     \
-    AT_ONCE("256")                                                                     \
-    AT_ONCE("128") AT_ONCE("64") AT_ONCE("32") AT_ONCE("16") AT_ONCE("8") AT_ONCE("4") \
-        AT_ONCE("1,2") S
+/* clang-format off */
+#define SPACES_BY_POWERS \
+    AT_ONCE("512") AT_ONCE("256") AT_ONCE("128") AT_ONCE("64") AT_ONCE("32") \
+    AT_ONCE("16") AT_ONCE("8") AT_ONCE("4") AT_ONCE("1,2") S
+/* clang-format on */
 
 typedef struct pattern_set {
     const char *names; /* each with a blank before and after it */

@@ -640,6 +640,12 @@ static void add_linear(model *m, uint32_t i, const char *name, uint32_t n_row, u
     char part[48];
     snprintf(part, sizeof part, "%s.weight", name);
     add_mat(m, layer_name(full, i, part), n_row, n_col);
+    if (m->o.has_scales) {
+        snprintf(part, sizeof part, "%s.scale", name);
+        add_vec(m, layer_name(full, i, part), 1, 1, 0.5f);
+        snprintf(part, sizeof part, "%s.input_scale", name);
+        add_vec(m, layer_name(full, i, part), 1, 1, 0.5f);
+    }
     if (has_bias) {
         snprintf(part, sizeof part, "%s.bias", name);
         add_vec(m, layer_name(full, i, part), n_row, 0, 0.2f);
@@ -687,6 +693,11 @@ static void add_stack(model *m, const char *name, uint32_t n, uint32_t n_row, ui
     declare(m, name, 3, n_col, n_row, type);
     m->n_stack = 1;
     add_weights(&m->data, &m->r, type, (size_t)n * n_row * n_col, 2.0f / sqrtf((float)n_col));
+    if (m->o.has_scales) {
+        char scale[64];
+        snprintf(scale, sizeof scale, "%.*s.scale", (int)(strlen(name) - strlen(".weight")), name);
+        add_vec(m, scale, n, 1, 0.5f);
+    }
 }
 
 static void add_attention(model *m, uint32_t i)

@@ -42,6 +42,7 @@ typedef struct cf_tiny_options {
     bool has_rope_freqs;       /* rope_freqs.weight, as Llama 3 has */
     bool has_output;           /* a matrix of its own; else tied */
     bool has_bias;             /* on all projections; qwen2 always has qkv's */
+    bool has_scales;           /* a number beside each of a layer's matrices */
     bool by_layer;             /* odd layers have half the heads and a narrower
                                   feed-forward; sizes are arrays */
     uint32_t pooling;          /* pooling_type; 0: not there */

@@ -34,10 +34,12 @@ static void mul(double *y, const cf_mat *m, const float *bias, const double *x)
     float row[WIDTH];
     for (uint32_t r = 0; r < m->n_row; r++) {
         cf_dtype_to_f32(m->type, row, (const unsigned char *)m->p + r * m->row_bytes, m->n_col);
-        y[r] = bias != NULL ? (double)bias[r] : 0;
+        y[r] = 0;
         for (uint32_t c = 0; c < m->n_col; c++) {
             y[r] += (double)row[c] * x[c];
         }
+        y[r] *= m->by != 0 ? (double)m->by : 1;
+        y[r] += bias != NULL ? (double)bias[r] : 0;
     }
 }
 
@@ -184,7 +186,7 @@ static void project_latent(oracle *o, uint32_t layer, uint32_t t)
             cf_dtype_to_f32(k_b.type, row, (const unsigned char *)k_b.p + c * k_b.row_bytes,
                             m->n_plain);
             for (uint32_t i = 0; i < m->n_plain; i++) {
-                k[i] += kv[c] * (double)row[i];
+                k[i] += kv[c] * (double)row[i] * (double)(k_b.by != 0 ? k_b.by : 1);
             }
         }
         memcpy(k + m->n_plain, kv + m->n, m->n_rot * sizeof *k);
@@ -756,6 +758,21 @@ static void test_forward__types(void **state)
     }
 }
 
+/* Numbers beside the matrices, as NVFP4 has them: of one, of a stack, of a fused
+ * one, with a bias after it. */
+static void test_forward__scales_of_matrices(void **state)
+{
+    (void)state;
+    static const char *const archs[] = {"llama", "qwen3moe", "deepseek2", "phi3", "granitehybrid"};
+    for (size_t i = 0; i < 10; i++) {
+        check(&(cf_tiny_options){.arch = archs[i / 2],
+                                 .seed = i,
+                                 .type = i % 2 == 0 ? CF_NVFP4 : CF_F32,
+                                 .has_bias = i % 2 == 0,
+                                 .has_scales = true});
+    }
+}
+
 static void test_forward__rope_and_layers(void **state)
 {
     (void)state;
@@ -772,6 +789,7 @@ int main(void)
         cmocka_unit_test(test_forward__architectures),
         cmocka_unit_test(test_forward__parts),
         cmocka_unit_test(test_forward__types),
+        cmocka_unit_test(test_forward__scales_of_matrices),
         cmocka_unit_test(test_forward__rope_and_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
