@@ -146,6 +146,22 @@ void cf_program_deinit(cf_program *p)
     cf_buf_deinit(&p->err);
 }
 
+void cf_shell_prints(const char *command, const char *want)
+{
+    char part[512];
+    cf_buf out = CF_BUF_INIT;
+    FILE *from = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    assert_non_null(from);
+    for (size_t n; (n = fread(part, 1, sizeof part, from)) > 0;) {
+        cf_buf_add(&out, part, n);
+    }
+    int status = pclose(from);
+    if (status != 0 || strstr(cf_buf_cstr(&out), want) == NULL) {
+        fail_msg("%s: status %d:\n%s", command, status, cf_buf_cstr(&out));
+    }
+    cf_buf_deinit(&out);
+}
+
 void cf_program_expect(cf_program *p, int status, const char *want)
 {
     if (p->status != status || strcmp(cf_buf_cstr(&p->out), want) != 0) {

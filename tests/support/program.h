@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "core/base/buf.h"
 
@@ -25,6 +26,17 @@ const char *cf_program_path(void);
             T_SKIP("CONFAB_BIN is not set"); \
         }                                    \
     } while (0)
+
+/* Skips a test of packages, which are made of the release variant. */
+#define NEED_RELEASE()                                                                     \
+    do {                                                                                   \
+        if (cf_program_path() == NULL || strstr(cf_program_path(), "/release/") == NULL) { \
+            T_SKIP("packages are made of the release variant");                            \
+        }                                                                                  \
+    } while (0)
+
+/* Runs a shell command; fails the test unless it succeeds and prints `want` somewhere. */
+void cf_shell_prints(const char *command, const char *want);
 
 /*
  * Runs the program with argv (ended by NULL, without the program's name) and
