@@ -58,7 +58,9 @@ typedef struct cf_advance {
     /* Called for each token taken when set: logits[n_vocab] after the token
      * at `pos`, valid during the call; it must not compute on the engine. */
     void (*logits)(void *ud, uint32_t pos, const float *logits);
-    void *ud;
+    /* Likewise with hidden[n_embd], the state that logits are made of. */
+    void (*hidden)(void *ud, uint32_t pos, const float *hidden);
+    void *ud; /* of both */
 
     size_t n_done; /* set by a pass that succeeded: tokens taken */
 } cf_advance;

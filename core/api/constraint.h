@@ -103,15 +103,15 @@ typedef struct cf_tool_constraint {
     cf_tool_family family;
     const cf_tool_set *tools;
     cf_tool_mode mode;
-    bool has_fences; /* the three phrases below are used as given; otherwise
+    bool has_fences;         /* the three phrases below are used as given; otherwise
                         the family's own call fences are */
-    cf_str prefix;   /* P of CF_TOOLS_ONLY, B of CF_TOOLS_TEXT_AND, the stop
+    cf_str prefix;           /* P of CF_TOOLS_ONLY, B of CF_TOOLS_TEXT_AND, the stop
                         phrase of CF_TOOLS_TEXT_UNTIL */
-    cf_str before;   /* A of CF_TOOLS_TEXT_AND */
-    cf_str suffix;   /* S */
+    cf_str before;           /* A of CF_TOOLS_TEXT_AND */
+    cf_str suffix;           /* S */
     const json_t *otherwise; /* with CF_TOOLS_ONLY: a JSON Schema; the reply is
                                 calls or a value of it.  NULL: calls */
-    bool seed_order; /* required parameters first in the order of "required",
+    bool seed_order;         /* required parameters first in the order of "required",
                         as the seed systems do; otherwise any order */
 } cf_tool_constraint;
 

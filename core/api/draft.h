@@ -1,7 +1,7 @@
 /*
  * draft.h - fewer passes: tokens that are likely to follow are guessed, by
- * look-up or a small model, and computed in the same pass as the one before
- * them.
+ * look-up, by a small model or by a layer of the file made for it, and computed
+ * in the same pass as the one before them.
  *
  * Place in the flow:  drawn token --> [draft] --> session --> logits, often
  *                     without a pass.
@@ -66,6 +66,17 @@ void cf_draft_forget(cf_draft *draft);
  * vocabulary; CF_ENOMEM. */
 CF_MUST_USE cf_status cf_draft_use_model(cf_draft *draft, cf_engine *engine, const cf_engine *of,
                                          cf_error *err);
+
+/*
+ * Before the prompt of a reply is computed, where its states are to be seen: a
+ * draft layer of the model's file, which is used where no model is given, reads
+ * the states after tokens.  With cf_draft_wants_hidden(), cf_draft_hidden() is
+ * to be called for them (cf_run.hidden, `ud` the draft); otherwise the layer
+ * guesses from the reply alone.  CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_draft_prepare(cf_draft *draft, const cf_session *session, cf_error *err);
+bool cf_draft_wants_hidden(const cf_draft *draft);
+void cf_draft_hidden(void *draft, uint32_t pos, const float *hidden);
 
 /* A reply begins after the tokens that the session has; the session has
  * logits, and is borrowed until cf_draft_end().  A draft model reads the prompt,

@@ -73,6 +73,12 @@ static void on_prefill(void *ud, size_t done, size_t total)
     cf_chat__emit(d->run, &ev);
 }
 
+static void on_hidden(void *ud, uint32_t pos, const float *hidden)
+{
+    const cf_chat__decode *d = ud;
+    cf_draft_hidden(d->c->draft, pos, hidden);
+}
+
 /* Says how much there is to compute, before the first batch of it is done. */
 static void announce_prefill(cf_chat__decode *d)
 {
@@ -258,6 +264,8 @@ static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
                   .keep_at = cf_chat__end_of_messages(&prompt, &list)};
     announce_prefill(d);
     uint64_t t = cf_os_monotonic_us();
+    CF_TRY(cf_draft_prepare(d->c->draft, d->c->session, err));
+    run.hidden = cf_draft_wants_hidden(d->c->draft) ? on_hidden : NULL;
     cf_status st = sync(d, &list, &run, &out->sync, err);
     out->timings.prefill_us = cf_os_monotonic_us() - t;
     out->timings.n_prefill = (uint32_t)out->sync.n_new;

@@ -94,6 +94,7 @@ static cf_status make_part(cf_part *out, cf_advance *a, size_t m, cf_cancel *can
                      .wants_last = m == a->n,
                      .keeps_rows = a->keeps_rows,
                      .logits = a->logits,
+                     .hidden = a->hidden,
                      .ud = a->ud};
     return CF_OK;
 }

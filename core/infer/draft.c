@@ -37,6 +37,7 @@ struct cf_draft {
     double step_price;      /* of its pass over one token, in passes of the session */
     double hit_rate;        /* how often it was right lately */
     bool is_models;         /* the guesses that are left */
+    bool is_prepared;       /* for the reply that begins next */
     cf_draft_counts counts;
     cf_token row[CF_KEPT_ROWS_MAX]; /* of the part under way */
 };
@@ -163,9 +164,7 @@ static void open_accounts(cf_draft *d)
     double row = cf_session_is_recurrent(d->session) ? STATE_PRICE : ROW_PRICE;
     d->look_up = (account){0, row, LOSS, LOSS_SHARE, BALANCE_MAX};
     if (d->proposer != NULL) {
-        cf_engine_info small = cf_engine_get_info(d->engine);
-        cf_engine_info large = cf_engine_get_info(cf_session_engine(d->session));
-        d->step_price = (double)small.step_bytes / (double)(large.step_bytes + 1);
+        d->step_price = cf_proposer_step_price(d->proposer, cf_session_engine(d->session));
         d->hit_rate = FIRST_RATE;
         d->model = (account){0, row_price(d->session) + d->step_price, MODEL_LOSS, MODEL_SHARE,
                              MODEL_BALANCE_MAX};
@@ -205,20 +204,42 @@ static bool is_text(const cf_token *ids, size_t n)
     return i == n;
 }
 
+cf_status cf_draft_prepare(cf_draft *d, const cf_session *session, cf_error *err)
+{
+    const cf_engine *of = cf_session_engine(session);
+    uint32_t n_ctx = cf_session_n_ctx(session);
+    if (d->proposer != NULL && !cf_proposer_suits(d->proposer, of, n_ctx)) {
+        cf_proposer_free(d->proposer);
+        d->proposer = NULL;
+    }
+    d->is_prepared = true;
+    if (d->proposer == NULL && d->n_max > 0) {
+        return cf_proposer_new(&d->proposer, d->engine, of, n_ctx, err);
+    }
+    return CF_OK;
+}
+
 /* Has the draft model read the prompt. */
 static cf_status begin_model(cf_draft *d, cf_cancel *cancel, cf_error *err)
 {
     size_t n;
     const cf_token *ids = timeline(d, &n);
-    if (d->engine == NULL || d->n_max == 0 || n == 0 || !is_text(ids, n)) {
+    if (d->n_max == 0 || n == 0 || !is_text(ids, n)) {
         cf_proposer_free(d->proposer);
         d->proposer = NULL;
-        return CF_OK;
     }
-    if (d->proposer == NULL) {
-        CF_TRY(cf_proposer_new(&d->proposer, d->engine, cf_session_n_ctx(d->session), err));
-    }
-    return cf_proposer_follow(d->proposer, ids, n, cancel, err);
+    return d->proposer != NULL ? cf_proposer_follow(d->proposer, ids, n, cancel, err) : CF_OK;
+}
+
+bool cf_draft_wants_hidden(const cf_draft *d)
+{
+    return d->proposer != NULL && cf_proposer_wants_hidden(d->proposer);
+}
+
+void cf_draft_hidden(void *draft, uint32_t pos, const float *hidden)
+{
+    cf_draft *d = draft;
+    cf_proposer_hidden(d->proposer, pos, hidden);
 }
 
 cf_status cf_draft_begin(cf_draft *d, cf_session *session, cf_cancel *cancel, cf_error *err)
@@ -234,7 +255,9 @@ cf_status cf_draft_begin(cf_draft *d, cf_session *session, cf_cancel *cancel, cf
     d->n_given = 0;
     d->is_models = false;
     d->counts = (cf_draft_counts){0};
-    cf_status st = begin_model(d, cancel, err);
+    cf_status st = d->is_prepared ? CF_OK : cf_draft_prepare(d, session, err);
+    d->is_prepared = false;
+    CF_THEN(st, begin_model(d, cancel, err));
     open_accounts(d);
     return st;
 }
@@ -329,7 +352,9 @@ static size_t accept(cf_draft *d, const cf_token *ids, size_t n)
 cf_status cf_draft_next(cf_draft *d, const cf_token *ids, size_t n, cf_advance *part,
                         bool *needs_pass, cf_error *err)
 {
-    *part = (cf_advance){.session = d->session};
+    *part = (cf_advance){.session = d->session,
+                         .hidden = cf_draft_wants_hidden(d) ? cf_draft_hidden : NULL,
+                         .ud = d};
     *needs_pass = false;
     if (d->n_max > 0) {
         CF_TRY(cf_recall_add(&d->recall, ids, n, err));

@@ -9,6 +9,7 @@
 #include "core/base/os.h"
 #include "core/infer/engine_impl.h"
 #include "core/infer/gguf_tokenizer.h"
+#include "core/infer/nextn.h"
 
 /* By cf_cache_type. */
 static const struct {
@@ -116,6 +117,14 @@ static cf_status load_as(cf_engine *e, const char *name, cf_error *err)
     return cf_requantise(&e->requantised, e->gguf, type, e->pool, err);
 }
 
+cf_status cf_engine__make_layouts(cf_engine *e, cf_error *err)
+{
+    for (size_t i = CF_CACHE_DEFAULT + 1; i < CF_CACHE_COUNT; i++) {
+        CF_TRY(cf_kv_layout_init(&e->kv[i], &e->hp, caches[i].type, err));
+    }
+    return CF_OK;
+}
+
 /* Loads what computing needs beyond the vocabulary. */
 static cf_status load_weights(cf_engine *e, const cf_engine_options *o, cf_error *err)
 {
@@ -127,9 +136,8 @@ static cf_status load_weights(cf_engine *e, const cf_engine_options *o, cf_error
     CF_TRY(load_as(e, o->load_as, err));
     CF_TRY(cf_weights_init(&e->w, e->gguf, &e->hp, err));
     CF_TRY(make_ropes(e, err));
-    for (size_t i = CF_CACHE_DEFAULT + 1; i < CF_CACHE_COUNT; i++) {
-        CF_TRY(cf_kv_layout_init(&e->kv[i], &e->hp, caches[i].type, err));
-    }
+    CF_TRY(cf_engine__make_layouts(e, err));
+    CF_TRY(cf_nextn_open(e, err));
     if (o->load_as == NULL) {
         cf_gguf_prefetch(e->gguf);
     }
@@ -228,32 +236,38 @@ cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, size_t n,
     return CF_OK;
 }
 
-void cf_engine_close(cf_engine *e)
+void cf_engine__free_passes(cf_engine *e)
 {
-    if (e == NULL) {
-        return;
-    }
     cf_pool_free(e->pool);
     cf_ws_deinit(&e->ws);
     cf_free(e->rows);
     cf_free(e->lora);
-    for (size_t s = 0; s < CF_ROPE_SETS; s++) {
-        for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
-            cf_rope_deinit(&e->rope[s][v]);
-        }
-    }
     for (size_t i = 0; i < CF_CACHE_COUNT; i++) {
         cf_kv_layout_deinit(&e->kv[i]);
     }
     cf_weights_deinit(&e->w);
     cf_hparams_deinit(&e->hp);
+    pthread_mutex_destroy(&e->pass_lock);
+}
+
+void cf_engine_close(cf_engine *e)
+{
+    if (e == NULL) {
+        return;
+    }
+    cf_nextn_close(e->nextn);
+    cf_engine__free_passes(e);
+    for (size_t s = 0; s < CF_ROPE_SETS; s++) {
+        for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
+            cf_rope_deinit(&e->rope[s][v]);
+        }
+    }
     cf_tokenizer_free(e->tok);
     cf_hub_folder_close(e->folder);
     cf_gguf_close(e->file);
     cf_requantised_deinit(&e->requantised);
     cf_free(e->arch);
     cf_free(e->name);
-    pthread_mutex_destroy(&e->pass_lock);
     cf_free(e);
 }
 

@@ -36,7 +36,8 @@ struct cf_engine {
     char *arch, *name;
     cf_blas_choice encoder_blas;
     cf_arithmetic arithmetic;
-    cf_cache_type cache; /* of sessions that say none */
+    cf_cache_type cache;     /* of sessions that say none */
+    struct cf_engine *nextn; /* the file's draft layer as a model (nextn.h), or NULL */
     bool has_weights;
     unsigned n_threads;
 
@@ -48,6 +49,9 @@ struct cf_engine {
     float *lora; /* [cap_lora] of a pass with adapters */
     size_t cap_lora;
 };
+
+/* The layouts of all types of caches. */
+CF_MUST_USE cf_status cf_engine__make_layouts(cf_engine *e, cf_error *err);
 
 /* The layout that a cache option means on this engine. */
 const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t);
@@ -65,6 +69,9 @@ CF_MUST_USE cf_status cf_engine__check_files(const cf_engine *e, cf_error *err);
 /* CF_EINVAL when the engine has only a vocabulary, CF_EUNSUPPORTED for a
  * folder without weights that can be run. */
 CF_MUST_USE cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err);
+
+/* Frees what passes of an engine took. */
+void cf_engine__free_passes(cf_engine *e);
 
 cf_ws_model cf_engine__ws_model(const cf_engine *e);
 

@@ -8,21 +8,33 @@
 #include "core/infer/proposer.h"
 
 #include "core/base/alloc.h"
+#include "core/infer/nextn.h"
 
 struct cf_proposer {
-    cf_engine *engine;
+    cf_engine *engine; /* a small model's; or NULL */
     cf_session *session;
+    cf_nextn *nextn; /* the layer, or NULL */
+    const cf_engine *of;
+    uint32_t n_ctx;
 };
 
-cf_status cf_proposer_new(cf_proposer **out, cf_engine *engine, uint32_t n_ctx, cf_error *err)
+cf_status cf_proposer_new(cf_proposer **out, cf_engine *engine, const cf_engine *of, uint32_t n_ctx,
+                          cf_error *err)
 {
     const cf_session_options o = {.n_ctx = n_ctx};
+    *out = NULL;
+    if (engine == NULL && of->nextn == NULL) {
+        return CF_OK;
+    }
     cf_proposer *p = cf_calloc(1, sizeof *p);
     if (p == NULL) {
         return cf_oom_for(err, "a draft model");
     }
     p->engine = engine;
-    cf_status st = cf_session_new(&p->session, engine, &o, err);
+    p->of = of;
+    p->n_ctx = n_ctx;
+    cf_status st = engine != NULL ? cf_session_new(&p->session, engine, &o, err)
+                                  : cf_nextn_new(&p->nextn, of, n_ctx, err);
     if (st != CF_OK) {
         cf_free(p);
         return st;
@@ -35,28 +47,52 @@ void cf_proposer_free(cf_proposer *p)
 {
     if (p != NULL) {
         cf_session_free(p->session);
+        cf_nextn_free(p->nextn);
         cf_free(p);
     }
 }
 
-const cf_engine *cf_proposer_engine(const cf_proposer *p)
+bool cf_proposer_suits(cf_proposer *p, const cf_engine *of, uint32_t n_ctx)
 {
-    return p->engine;
+    if (p->nextn != NULL) {
+        cf_nextn_forget(p->nextn);
+    }
+    return p->of == of && p->n_ctx == n_ctx;
+}
+
+/* By bytes: a layer beside all, with the output matrix that both have. */
+double cf_proposer_step_price(const cf_proposer *p, const cf_engine *of)
+{
+    double all = (double)cf_engine_get_info(of).step_bytes + 1;
+    const cf_mat *out = &of->w.output;
+    double layer = 1 / (double)(of->hp.n_layer + 1);
+    double head = (double)out->row_bytes * out->n_row / all;
+    return p->nextn == NULL ? (double)cf_engine_get_info(p->engine).step_bytes / all : layer + head;
+}
+
+bool cf_proposer_wants_hidden(const cf_proposer *p)
+{
+    return p->nextn != NULL;
+}
+
+void cf_proposer_hidden(cf_proposer *p, uint32_t pos, const float *hidden)
+{
+    cf_nextn_hidden(p->nextn, pos, hidden);
 }
 
 size_t cf_proposer_n_behind(const cf_proposer *p, const cf_token *ids, size_t n)
 {
-    return n - cf_session_would_sync(p->session, ids, n);
+    return p->nextn != NULL ? 1 : n - cf_session_would_sync(p->session, ids, n);
 }
 
 cf_status cf_proposer_follow(cf_proposer *p, const cf_token *ids, size_t n, cf_cancel *cancel,
                              cf_error *err)
 {
     const cf_run run = {.cancel = cancel};
-    return cf_session_sync(p->session, ids, n, &run, NULL, err);
+    return p->nextn != NULL ? CF_OK : cf_session_sync(p->session, ids, n, &run, NULL, err);
 }
 
-static cf_token most_likely(const float *logits, size_t n)
+cf_token cf_proposer__top(const float *logits, size_t n)
 {
     size_t top = 0;
     for (size_t i = 1; i < n; i++) {
@@ -76,7 +112,7 @@ static size_t go_ahead(cf_session *s, cf_token *out, size_t cap)
         if (logits == NULL) {
             break;
         }
-        out[n++] = most_likely(logits, n_vocab);
+        out[n++] = cf_proposer__top(logits, n_vocab);
         if (n < cap && cf_session_step(s, out[n - 1], NULL, &ignored) != CF_OK) {
             break;
         }
@@ -88,6 +124,9 @@ size_t cf_proposer_ask(cf_proposer *p, const cf_token *ids, size_t n, cf_token *
 {
     cf_error ignored;
     cf_session *fork = NULL;
+    if (p->nextn != NULL) {
+        return cf_nextn_ask(p->nextn, ids, n, out, cap);
+    }
     if (cf_proposer_follow(p, ids, n, NULL, &ignored) != CF_OK) {
         return 0;
     }

@@ -368,6 +368,8 @@ static cf_status read_layer(cf_meta_reader *r, const cf_hparams *hp, uint32_t wi
     CF_TRY(read_n_ff(r, hp, i, l));
     l->kv_layer = i;
     CF_TRY(is_recurrent(r, hp->arch, i, l->n_head_kv, &recurrent));
+    bool is_draft = hp->is_draft && i + hp->n_draft_layer >= hp->n_layer;
+    recurrent = recurrent && !is_draft; /* draft layers have attention */
     bool has_ffn = l->n_ff != 0 || l->has_experts;
     bool is_ffn = hp->arch->has_single_parts && has_ffn && l->n_head_kv == 0;
     if (recurrent && !is_ffn) {
@@ -721,7 +723,7 @@ static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
     CF_TRY(read_activation(r, hp));
     CF_TRY(cf_meta__need_u32(r, "block_count", 1, CF_LAYER_MAX, &hp->n_layer));
     CF_TRY(cf_meta__opt_u32(r, "nextn_predict_layers", 0, hp->n_layer - 1, &hp->n_draft_layer));
-    hp->n_layer -= hp->n_draft_layer;
+    hp->n_layer -= hp->is_draft ? 0 : hp->n_draft_layer;
     CF_TRY(cf_meta__need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
     CF_TRY(read_pooling(r, hp));
     CF_TRY(cf_meta__need_u32(r, "context_length", 1, UINT32_MAX, &hp->n_ctx_train));
@@ -761,13 +763,23 @@ static cf_status read_all(cf_meta_reader *r, cf_hparams *hp)
     return CF_OK;
 }
 
-cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err)
+/* Leaves the first draft layer of all that were read, as the only one. */
+static void keep_draft(cf_hparams *hp)
+{
+    hp->first_block = hp->n_layer - hp->n_draft_layer;
+    hp->layer[0] = hp->layer[hp->first_block];
+    hp->layer[0].kv_layer = 0;
+    hp->n_layer = 1;
+    hp->n_deepstack = 0;
+}
+
+static cf_status init(cf_hparams *out, const cf_gguf *g, bool is_draft, cf_error *err)
 {
     cf_str name = {NULL, 0};
     if (!cf_gguf_get_str(g, "general.architecture", &name)) {
         return cf_fail(err, CF_EFORMAT, "general.architecture is missing or not a string");
     }
-    cf_hparams hp = {.arch = cf_arch_find(name)};
+    cf_hparams hp = {.arch = cf_arch_find(name), .is_draft = is_draft};
     if (hp.arch == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "architecture %.*s is not supported",
                        name.n < 64 ? (int)name.n : 64, name.p);
@@ -778,8 +790,21 @@ cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err)
         cf_hparams_deinit(&hp);
         return st;
     }
+    if (is_draft) {
+        keep_draft(&hp);
+    }
     *out = hp;
     return CF_OK;
+}
+
+cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err)
+{
+    return init(out, g, false, err);
+}
+
+cf_status cf_hparams_init_draft(cf_hparams *out, const cf_gguf *g, cf_error *err)
+{
+    return init(out, g, true, err);
 }
 
 void cf_hparams_deinit(cf_hparams *hp)

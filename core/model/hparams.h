@@ -124,7 +124,9 @@ typedef struct cf_hparams {
     cf_activation act; /* the family's, or the file's */
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train;
     uint32_t pooling;               /* numbered as in the file; 0: none */
-    uint32_t n_draft_layer;         /* further layers of the file, not computed */
+    uint32_t n_draft_layer;         /* further layers of the file, for drafts */
+    uint32_t first_block;           /* the file's number of layer 0 */
+    bool is_draft;                  /* of the first of them alone */
     float norm_eps;                 /* of RMSNorm, or of LayerNorm */
     float embd_scale;               /* multiplies embeddings; 1 mostly */
     float residual_scale;           /* multiplies what a part adds; 1 mostly */
@@ -163,6 +165,9 @@ size_t cf_hparams_n_state(const cf_hparams *hp);
  * for what is missing, zero, too large or does not divide; CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err);
+/* Those of the first draft layer as a model of one layer, which reads rows of
+ * embeddings; the file has one (n_draft_layer). */
+CF_MUST_USE cf_status cf_hparams_init_draft(cf_hparams *out, const cf_gguf *g, cf_error *err);
 void cf_hparams_deinit(cf_hparams *hp);
 
 /* Describes a file without (usable) weights: fills the scalar sizes that are

@@ -14,7 +14,7 @@ void cf_tensor__name(cf_tensor_finder *f, const char *name)
 
 void cf_tensor__name_in(cf_tensor_finder *f, uint32_t i, const char *name)
 {
-    snprintf(f->name, sizeof f->name, "blk.%u.%s", i, name);
+    snprintf(f->name, sizeof f->name, "blk.%u.%s", f->hp->first_block + i, name);
 }
 
 static const cf_gguf_tensor *look_up(cf_tensor_finder *f)

@@ -276,6 +276,27 @@ static cf_status find_outer(cf_tensor_finder *f)
     return cf_weights__find_outer_extras(f);
 }
 
+/* A draft layer's own ends; those that it lacks are the model's. */
+static cf_status find_nextn(cf_tensor_finder *f)
+{
+    cf_weights *w = f->w;
+    uint32_t n_embd = f->hp->n_embd, n_vocab = f->hp->n_vocab;
+    cf_tensor__name_in(f, 0, "nextn.eh_proj.weight");
+    CF_TRY(cf_tensor__mat(f, n_embd, 2 * n_embd, &w->nextn.join));
+    cf_tensor__name_in(f, 0, "nextn.enorm.weight");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->nextn.embd_norm));
+    cf_tensor__name_in(f, 0, "nextn.hnorm.weight");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->nextn.hidden_norm));
+    cf_tensor__name_in(f, 0, "nextn.shared_head_norm.weight");
+    if (cf_tensor__is_there(f)) {
+        CF_TRY(cf_tensor__vec(f, n_embd, &w->output_norm));
+    }
+    cf_tensor__name_in(f, 0, "nextn.embed_tokens.weight");
+    CF_TRY(cf_tensor__opt_mat(f, n_vocab, n_embd, &w->embd));
+    cf_tensor__name_in(f, 0, "nextn.shared_head_head.weight");
+    return cf_tensor__opt_mat(f, n_vocab, n_embd, &w->output);
+}
+
 /* Whether a tensor belongs to one of the file's draft layers, which a plain
  * pass stops before. */
 static bool is_of_draft_layer(const cf_hparams *hp, cf_str name)
@@ -328,7 +349,7 @@ static cf_status find_all(cf_tensor_finder *f)
     for (uint32_t i = 0; i < f->hp->n_layer; i++) {
         CF_TRY(find_layer(f, i, &f->w->layer[i]));
     }
-    return refuse_unused(f);
+    return f->hp->is_draft ? find_nextn(f) : refuse_unused(f);
 }
 
 cf_status cf_weights_init(cf_weights *out, const cf_gguf *g, const cf_hparams *hp, cf_error *err)

@@ -136,6 +136,13 @@ typedef struct cf_encoder_weights {
     const float *outputs_bias; /* [labels] or NULL */
 } cf_encoder_weights;
 
+/* What makes rows for a draft layer of a state and the next token:
+ * join (norm(embedding), norm(state)). */
+typedef struct cf_nextn_weights {
+    cf_mat join;                          /* [n_embd, 2 n_embd] */
+    const float *embd_norm, *hidden_norm; /* [n_embd] */
+} cf_nextn_weights;
+
 typedef struct cf_weights {
     cf_mat embd;              /* [n_vocab, n_embd] */
     cf_mat output;            /* [n_vocab, n_embd]; embd when tied */
@@ -149,6 +156,7 @@ typedef struct cf_weights {
     cf_mat_stack altup_proj;     /* [n_embd, n_embd], n_altup - 1 of them */
     cf_mat_stack altup_unproj;   /* likewise */
     cf_encoder_weights encoder;
+    cf_nextn_weights nextn;  /* of a draft layer's only */
     cf_layer_weights *layer; /* [n_layer] */
     uint32_t n_layer;
     uint64_t bytes;   /* of all tensors in the file */

@@ -527,7 +527,10 @@ static void add_sizes(model *m)
         add_u32(m, "pooling_type", o->pooling);
     }
     add_u32(m, "embedding_length", o->n_embd);
-    add_u32(m, "block_count", o->n_layer);
+    add_u32(m, "block_count", o->n_layer + o->n_nextn);
+    if (o->n_nextn != 0) {
+        add_u32(m, "nextn_predict_layers", o->n_nextn);
+    }
     add_ff_lengths(m);
     add_by_layer(m, "attention.head_count", o->n_head, o->n_head / 2);
     if (m->arch != NULL && m->arch->has_latent) {
@@ -966,6 +969,16 @@ static void add_ends(model *m)
     }
 }
 
+/* A draft layer's own ends: the embedding is the model's. */
+static void add_nextn(model *m, uint32_t i)
+{
+    add_linear(m, i, "nextn.eh_proj", m->o.n_embd, 2 * m->o.n_embd, false);
+    add_norm(m, i, "nextn.enorm", m->o.n_embd);
+    add_norm(m, i, "nextn.hnorm", m->o.n_embd);
+    add_norm(m, i, "nextn.shared_head_norm", m->o.n_embd);
+    add_linear(m, i, "nextn.shared_head_head", m->o.n_vocab, m->o.n_embd, false);
+}
+
 static void add_tensors(model *m)
 {
     const cf_tiny_options *o = &m->o;
@@ -988,8 +1001,11 @@ static void add_tensors(model *m)
     if (m->arch->has_per_layer) {
         add_outer_extras(m);
     }
-    for (uint32_t i = 0; i < o->n_layer; i++) {
+    for (uint32_t i = 0; i < o->n_layer + o->n_nextn; i++) {
         add_layer(m, i);
+    }
+    if (o->n_nextn != 0) {
+        add_nextn(m, o->n_layer);
     }
 }
 

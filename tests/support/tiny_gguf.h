@@ -46,6 +46,7 @@ typedef struct cf_tiny_options {
     bool by_layer;             /* odd layers have half the heads and a narrower
                                   feed-forward; sizes are arrays */
     uint32_t pooling;          /* pooling_type; 0: not there */
+    uint32_t n_nextn;          /* draft layers after the others: 0 or 1 */
     bool vocab_only;           /* no tensors */
     const char *chat_template; /* NULL: none */
 } cf_tiny_options;

@@ -175,10 +175,18 @@ static void on_logits(void *ud, uint32_t pos, const float *logits)
     c->n_logits += fwrite(logits, sizeof *logits, n, c->logits) == n ? 1 : 0;
 }
 
+static void on_hidden(void *ud, uint32_t pos, const float *hidden)
+{
+    const complete *c = ud;
+    cf_draft_hidden(c->draft, pos, hidden);
+}
+
 static cf_status prefill(complete *c, cf_error *err)
 {
     uint64_t started = cf_os_monotonic_us();
     cf_run run = {.cancel = cf_cli_cancel(), .progress = on_progress, .ud = c};
+    CF_TRY(cf_draft_prepare(c->draft, c->session, err));
+    run.hidden = cf_draft_wants_hidden(c->draft) ? on_hidden : NULL;
     if (c->logits_path != NULL) {
         c->logits = fopen(c->logits_path, "wb");
         if (c->logits == NULL) {
