@@ -124,6 +124,12 @@ CF_MUST_USE cf_status cf_inside_run(cf_session *s, const cf_inside_ask *ask, flo
 CF_MUST_USE cf_status cf_inside_score(cf_session *s, const cf_inside_ask *ask, size_t first,
                                       float *log_p, cf_error *err);
 
+/* The same logits for the caller to read: fn(ud, pos, logits) for each position
+ * before one of ids[first .. at], in order.  Errors as above. */
+CF_MUST_USE cf_status cf_inside_logits(cf_session *s, const cf_inside_ask *ask, size_t first,
+                                       void (*fn)(void *ud, uint32_t pos, const float *logits),
+                                       void *ud, cf_error *err);
+
 /* Floats of one x_l. */
 size_t cf_inside_width(const cf_engine *e);
 

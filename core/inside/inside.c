@@ -125,7 +125,14 @@ cf_status cf_inside_score(cf_session *s, const cf_inside_ask *ask, size_t first,
                           cf_error *err)
 {
     scoring job = {ask->ids, first, ask->at + (size_t)1, s->engine->hp.n_vocab, log_p};
-    const cf_run run = {.logits = on_logits, .ud = &job};
+    return cf_inside_logits(s, ask, first, on_logits, &job, err);
+}
+
+cf_status cf_inside_logits(cf_session *s, const cf_inside_ask *ask, size_t first,
+                           void (*fn)(void *ud, uint32_t pos, const float *logits), void *ud,
+                           cf_error *err)
+{
+    const cf_run run = {.logits = fn, .ud = ud};
     cf_inside_ask before = *ask;
     if (first == 0 || first > ask->at || ask->in != NULL) {
         return cf_fail(err, CF_EINVAL, "tokens %zu to %u cannot be scored", first, ask->at);

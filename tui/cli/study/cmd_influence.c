@@ -143,6 +143,16 @@ static void put_tokens(const command *c, const cf_influence_row *row, cf_jw *w)
     cf_jw_end(w);
 }
 
+static void put_decision(cf_jw *w, bool decides, cf_str would_say)
+{
+    cf_jw_bool(w, "decides", decides);
+    if (would_say.p != NULL) {
+        cf_jw_bytes(w, "would_say", would_say);
+    } else {
+        cf_jw_null(w, "would_say");
+    }
+}
+
 static cf_status put_json(const command *c, const cf_influence_row *row, bool is_first, cf_buf *out,
                           cf_error *err)
 {
@@ -153,6 +163,9 @@ static cf_status put_json(const command *c, const cf_influence_row *row, bool is
     cf_jw_object(&w, NULL);
     if (is_first) {
         cf_jw_text(&w, "prompt", cf_prompt_match_name(c->result.match));
+        if (c->result.is_constrained) {
+            cf_jw_uint(&w, "forced", c->result.n_forced);
+        }
     }
     cf_jw_text(&w, "part", cf_part_kind_name(p->kind));
     cf_jw_uint(&w, "index", p->index);
@@ -183,6 +196,9 @@ static cf_status put_json(const command *c, const cf_influence_row *row, bool is
     if (row->is_emptied) {
         cf_jw_bool(&w, "emptied", true);
     }
+    if (c->o.instead != NULL) {
+        put_decision(&w, row->decides, row->would_say);
+    }
     if (row->has_delta && c->a.tokens) {
         put_tokens(c, row, &w);
     }
@@ -204,6 +220,19 @@ static void put_start(cf_buf *out, cf_str text)
     cf_buf_adds(out, n < text.n ? "..." : "");
 }
 
+/* "decides", and the other reply. */
+static void put_said(cf_buf *out, bool decides, cf_str would_say)
+{
+    if (!decides) {
+        return;
+    }
+    cf_buf_adds(out, "  <- decides");
+    if (would_say.p != NULL) {
+        cf_buf_adds(out, "; would say ");
+        put_start(out, would_say);
+    }
+}
+
 static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *out)
 {
     if (row->has_delta) {
@@ -220,6 +249,7 @@ static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *
         put_start(out, row->part.text);
     }
     cf_buf_adds(out, row->is_emptied ? "  (its content only)" : "");
+    put_said(out, row->decides, row->would_say);
     if (!row->has_delta) {
         cf_buf_adds(out, "  ");
         cf_buf_adds(out, row->why);
@@ -239,6 +269,31 @@ static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *
     }
 }
 
+static void put_quoted(cf_buf *out, cf_str text)
+{
+    cf_buf_addc(out, '"');
+    put_start(out, text);
+    cf_buf_addc(out, '"');
+}
+
+/* What the numbers below are of. */
+static void put_head(const command *c, cf_buf *out)
+{
+    const cf_influence *v = &c->result;
+    if (v->instead.n == 0) {
+        cf_buf_addf(out, "log-likelihood of the %zu tokens: %.2f nats", v->n_target, v->with);
+    } else {
+        put_quoted(out, v->target_text);
+        cf_buf_adds(out, " rather than ");
+        put_quoted(out, v->instead);
+        cf_buf_addf(out, ": %.1f %% (log-odds %+.2f)", 100 / (1 + exp(-v->with)), v->with);
+    }
+    if (v->is_constrained) {
+        cf_buf_addf(out, ", under the constraint of the run, %zu forced", v->n_forced);
+    }
+    cf_buf_addf(out, "; without each part it changes by\n");
+}
+
 static cf_status put(const command *c, cf_buf *out, cf_error *err)
 {
     const cf_influence *v = &c->result;
@@ -250,10 +305,7 @@ static cf_status put(const command *c, cf_buf *out, cf_error *err)
     if (!c->cli->is_json) {
         cf_buf_add(out, v->match_why.p, v->match_why.n);
         cf_buf_adds(out, v->match_why.n > 0 ? "\n" : "");
-        cf_buf_addf(out,
-                    "log-likelihood of the %zu tokens: %.2f nats; without each "
-                    "part it changes by\n",
-                    v->n_target, v->with);
+        put_head(c, out);
     }
     cf_status st = CF_OK;
     size_t n = 0;
@@ -333,7 +385,7 @@ static const cf_opt_row options[] = {
      "only this argument of a call, such as 0.city", 0},
     {"--change", 0, CF_OPT_STR, offsetof(command, a.change), "HOW",
      "leave-out (default); neutral: replace with neutral text of the same "
-     "length; look: later tokens cannot look at it; swap: replace with the same part of --with",
+     "length; look: the reply cannot look at it; swap: replace with the same part of --with",
      0},
     {"--with", 0, CF_OPT_STR, offsetof(command, a.with), "UUID",
      "the conversation to swap parts with", 0},
@@ -341,6 +393,12 @@ static const cf_opt_row options[] = {
      "positions of the tokens after a removed part: close (default) or keep", 0},
     {"--part", 0, CF_OPT_STR, offsetof(command, a.part), "KIND:N",
      "only this part, counted from 0; for a sentence or word KIND:MESSAGE:N", 0},
+    {"--end", 0, CF_OPT_FLAG, offsetof(command, o.asks_end), NULL,
+     "ask why the reply ended where it did", 0},
+    {"--instead", 0, CF_OPT_STR, offsetof(command, o.instead), "TEXT",
+     "ask why this text did not come in place of the reply, of --span or of --argument; "
+     "end: that it ended there; \"no call\": why it called at all",
+     0},
     {"--tokens", 0, CF_OPT_FLAG, offsetof(command, a.tokens), NULL,
      "show where in the reply each part matters, token by token", 0},
     CF_ROW_FAMILY(offsetof(command, a.family)),

@@ -261,6 +261,9 @@ cf_status cf_study_case_record(cf_study_case *c, cf_store *store, const cf_study
                                cf_error *err)
 {
     CF_TRY(take_run(c, store, c->turn, err));
+    if (engine->tok != NULL) {
+        CF_TRY(cf_recorded_compile(&c->was, engine->tok, err));
+    }
     return take_ids(c, engine, err);
 }
 

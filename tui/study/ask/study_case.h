@@ -80,8 +80,8 @@ CF_MUST_USE cf_status cf_study_case_of(cf_study_case *out, const cf_conversation
 
 /*
  * Takes the conditions of the reply's run out of the history: tools, variables
- * and thinking replace those of the conversation, and the reply's own tokens
- * come with them where the engine's model wrote it.  Does nothing where nothing
+ * and thinking replace those of the conversation, the constraint is compiled,
+ * and the reply's own tokens come with them where the engine's model wrote it.  Does nothing where nothing
  * was recorded.  Errors of cf_recorded_load().
  */
 CF_MUST_USE cf_status cf_study_case_record(cf_study_case *c, cf_store *store,

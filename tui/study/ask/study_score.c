@@ -17,8 +17,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 
-enum { SIDE_BY_SIDE = 32, KEEP_AT_ONCE = 64 };
+enum { SIDE_BY_SIDE = 32, KEEP_AT_ONCE = 64, TOGETHER_MAX = 1024, KEEP_US = 500 * 1000 };
 
 static const uint64_t cache_max = UINT64_C(1) << 30; /* of open forks */
 
@@ -103,6 +104,7 @@ static cf_status key_of(const cf_study_scorer *s, const cf_score_job *j, char ke
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, s->model);
     cf_buf_addf(&b, "%zu %zu %d\n", j->n, j->first, j->at != NULL);
+    cf_buf_adds(&b, j->plan != NULL ? j->plan->tag : "");
     for (size_t i = 0; i < j->n; i++) {
         cf_buf_addf(&b, "%d ", (int)j->ids[i]);
         if (j->at != NULL) {
@@ -127,17 +129,22 @@ typedef struct work {
     char (*key)[CF_HASH_TEXT + 1]; /* [n] */
     size_t *fresh;                 /* [n_fresh] done and not kept yet */
     size_t n_fresh;
+    uint64_t kept_us; /* when they were kept last */
     cf_study_scored_fn fn;
     void *ud;
 } work;
+
+static size_t n_out(const cf_score_job *j)
+{
+    return j->plan != NULL ? j->plan->n_way : j->n - j->first;
+}
 
 static void keep(work *w)
 {
     cf_store_score v[KEEP_AT_ONCE];
     for (size_t i = 0; i < w->n_fresh; i++) {
         const cf_score_job *j = &w->jobs[w->fresh[i]];
-        v[i] = (cf_store_score){cf_str_make(w->key[w->fresh[i]], CF_HASH_TEXT), j->log_p,
-                                j->n - j->first};
+        v[i] = (cf_store_score){cf_str_make(w->key[w->fresh[i]], CF_HASH_TEXT), j->log_p, n_out(j)};
     }
     cf_error ignored;
     if (w->n_fresh > 0 && w->s->store != NULL &&
@@ -151,8 +158,10 @@ static void done(work *w, size_t job)
 {
     w->jobs[job].is_done = true;
     if (w->s->store != NULL && !w->jobs[job].was_known) {
+        uint64_t now = cf_os_monotonic_us();
         w->fresh[w->n_fresh++] = job;
-        if (w->n_fresh == KEEP_AT_ONCE) {
+        if (w->n_fresh == KEEP_AT_ONCE || now - w->kept_us >= KEEP_US) {
+            w->kept_us = now;
             keep(w);
         }
     }
@@ -174,10 +183,15 @@ static void on_logits(void *ud, uint32_t pos, const float *logits)
     const open_job *o = ud;
     const cf_score_job *j = &o->w->jobs[o->job];
     size_t next = (size_t)pos + 1;
-    if (next >= j->first && next < j->n) {
-        const cf_engine *e = cf_session_engine(o->w->s->session);
-        j->log_p[next - j->first] =
-            cf_logits_log_p(logits, cf_tokenizer_n_vocab(cf_engine_tokenizer(e)), j->ids[next]);
+    if (next < j->first || next >= j->n) {
+        return;
+    }
+    const cf_engine *e = cf_session_engine(o->w->s->session);
+    size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(e));
+    if (j->plan != NULL && j->plan->tag[0] != '\0') {
+        cf_text_plan_read(j->plan, next - j->first, logits, n_vocab, j->log_p);
+    } else {
+        j->log_p[next - j->first] = cf_logits_log_p(logits, n_vocab, j->ids[next]);
     }
 }
 
@@ -215,7 +229,9 @@ typedef struct side {
     size_t n;
 } side;
 
-/* Forks that may be open beside what is: by the cache that each will take. */
+/* Forks that may be open beside what is: by the cache that each will take.
+ * Long ones fill a pass alone, and are done one after the other, so that
+ * stopping loses little. */
 static bool has_room(const work *w, const side *all, size_t n_new)
 {
     uint64_t bytes, shared;
@@ -226,7 +242,8 @@ static bool has_room(const work *w, const side *all, size_t n_new)
         sum += w->jobs[all->v[i].job].n - w->lcp[all->v[i].job];
     }
     uint64_t each = length > 0 ? bytes / length : 0;
-    return all->n == 0 || (all->n < SIDE_BY_SIDE && (each == 0 || sum <= cache_max / each));
+    return all->n == 0 ||
+           (all->n < SIDE_BY_SIDE && sum <= TOGETHER_MAX && (each == 0 || sum <= cache_max / each));
 }
 
 /* Lengthens the timeline to where the job leaves it, and forks it there. */
@@ -326,10 +343,14 @@ static cf_status look_up(work *w, size_t i, cf_error *err)
 {
     cf_score_job *j = &w->jobs[i];
     cf_error ignored;
+    if (j->is_given) {
+        j->is_done = true;
+        return CF_OK;
+    }
     CF_TRY(key_of(w->s, j, w->key[i], err));
     if (w->s->store != NULL &&
-        cf_store_get_scores(w->s->store, cf_str_make(w->key[i], CF_HASH_TEXT), j->log_p,
-                            j->n - j->first, &ignored) == CF_OK) {
+        cf_store_get_scores(w->s->store, cf_str_make(w->key[i], CF_HASH_TEXT), j->log_p, n_out(j),
+                            &ignored) == CF_OK) {
         j->was_known = true;
         done(w, i);
         return CF_OK;

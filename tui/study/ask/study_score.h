@@ -21,14 +21,17 @@
 #include "core/api/steer.h"
 #include "core/base/hash.h"
 #include "storage/store.h"
+#include "tui/study/ask/text_plan.h"
 
 typedef struct cf_score_job {
-    const cf_token *ids; /* [n] */
-    const uint32_t *at;  /* [n] positions of the tokens; NULL: 0, 1, 2 ... */
-    size_t n, first;     /* 0 < first < n */
-    float *log_p;        /* [n - first], out */
-    bool is_done;        /* set */
-    bool was_known;      /* set: the history had it */
+    const cf_token *ids;      /* [n] */
+    const uint32_t *at;       /* [n] positions of the tokens; NULL: 0, 1, 2 ... */
+    size_t n, first;          /* 0 < first < n */
+    float *log_p;             /* [n - first], out; with a plan [plan->n_way], what it reads */
+    const cf_text_plan *plan; /* of tokens [first, n); NULL: each counts by itself */
+    bool is_given;            /* log_p is filled: the job is only what others begin like */
+    bool is_done;             /* set */
+    bool was_known;           /* set: the history had it */
 } cf_score_job;
 
 typedef struct cf_study_scorer {
@@ -51,7 +54,7 @@ CF_MUST_USE cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backe
                                            cf_cancel *cancel, cf_error *err);
 void cf_study_scorer_deinit(cf_study_scorer *s);
 
-/* Called when a job is done. */
+/* Called when a job is done that was not given. */
 typedef void (*cf_study_scored_fn)(void *ud, size_t job);
 
 /*

@@ -44,7 +44,7 @@ CF_MUST_USE cf_status cf_part_kinds_read(uint32_t *out, const char *text, cf_err
 typedef enum cf_part_change {
     CF_CHANGE_LEAVE_OUT, /* the prompt is rendered without the part */
     CF_CHANGE_NEUTRAL,   /* its tokens become as many neutral ones */
-    CF_CHANGE_HIDE,      /* later tokens do not see its tokens; nothing moves */
+    CF_CHANGE_HIDE,      /* the reply does not see its tokens; nothing moves */
     CF_CHANGE_SWAP       /* it is replaced by the same part of another conversation */
 } cf_part_change;
 
@@ -60,6 +60,11 @@ typedef struct cf_influence_options {
                              their positions, and a gap remains */
     bool has_span;
     size_t span_from, span_to; /* of the reply's bytes: the target */
+    bool asks_end;             /* the target is that the reply ends after its text */
+    const char *instead;       /* NULL, or what is compared with the target: a text, "end", or
+                            "no call" */
+    uint32_t budget;           /* passes of random ablations; 0: each part is left out */
+    bool has_no_groups;        /* rows only */
 } cf_influence_options;
 
 typedef struct cf_part {
@@ -87,7 +92,30 @@ typedef struct cf_influence_row {
                          out instead */
     bool was_known;     /* the history had its scores */
     const char *why;    /* !has_delta: why not, in one line */
+    bool decides;       /* `instead`: without it, the other would have come */
+    cf_str would_say;   /* where it decides: the greedy reply; p NULL: not known */
 } cf_influence_row;
+
+typedef enum cf_influence_kind {
+    CF_GROUP_EITHER, /* each suffices: only without all of them the reply is lost */
+    CF_GROUP_BOTH,   /* without either it is lost */
+    CF_GROUP_SOME    /* `need` of them suffice */
+} cf_influence_kind;
+
+/* "either", "both", "some" */
+const char *cf_influence_kind_name(cf_influence_kind kind);
+
+/* Parts whose effect only shows when they are left out together. */
+typedef struct cf_influence_group {
+    cf_influence_kind kind;
+    const size_t *row; /* [n] indices of rows */
+    size_t n, need;
+    double delta; /* of all of them together */
+    bool decides;
+    cf_str would_say;
+} cf_influence_group;
+
+enum { CF_INFLUENCE_GROUPS_MAX = 8 };
 
 /* A token of the target. */
 typedef struct cf_influence_token {
@@ -108,6 +136,15 @@ typedef struct cf_influence {
     cf_influence_row *row; /* [n_row] */
     size_t n_row;
     size_t n_scored, n_known; /* of the rows */
+    bool is_constrained;      /* scored under the run's constraint ... */
+    size_t n_forced;          /* ... with so many tokens of the target forced */
+    cf_str instead;           /* the text compared with; `with` is then the logarithm of the odds */
+    cf_str target_text;
+    cf_influence_group group[CF_INFLUENCE_GROUPS_MAX];
+    size_t n_group;
+    size_t n_pass; /* prompts scored, that with everything included */
+    bool has_lds;
+    double lds; /* of the budget: rank correlation on ablations that the fit has not seen */
     bool has_failed_store;
 } cf_influence;
 
@@ -128,6 +165,9 @@ CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *
                                         const cf_study_engine *engine, cf_study_scorer *scorer,
                                         const cf_influence_options *options, cf_influence_fn fn,
                                         void *ud, cf_error *err);
+
+/* Whether the second part lies in the first. */
+bool cf_part_contains(const cf_part *outer, const cf_part *inner);
 
 /* Indices of the rows, by how much they raise the likelihood of the target, highest
  * first; rows without a number last: order[0..n_row). */

@@ -88,31 +88,114 @@ static cf_status find_instead(const cf_study_context *context, const cf_influenc
                         : cf_fail(err, CF_ENOTFOUND, "the other conversation has no such part");
 }
 
+/* Parts within texts change before the messages and tools that have them, and
+ * later ones before earlier ones, so that each is still where it was. */
+static bool goes_before(const cf_part *a, const cf_part *b)
+{
+    bool a_whole = a->kind == CF_PART_MESSAGE || a->kind == CF_PART_TOOL;
+    bool b_whole = b->kind == CF_PART_MESSAGE || b->kind == CF_PART_TOOL;
+    return a_whole != b_whole ? b_whole : a_whole ? a->index > b->index : a->off > b->off;
+}
+
+static cf_status change_one(cf_study_context *changed, const cf_study_context *context,
+                            const cf_study_context *whole, const cf_influence_options *o,
+                            const cf_part *p, bool empties, cf_error *err)
+{
+    json_t *instead = NULL;
+    if (empties && p->kind == CF_PART_MESSAGE) {
+        return cf_parts_empty(changed, context, p->index, err);
+    }
+    CF_TRY(find_instead(whole, o, p, &instead, err));
+    cf_status st = cf_parts_change(changed, context, p, instead, err);
+    json_decref(instead);
+    return st;
+}
+
+cf_status cf_influence__context(cf_study_context *changed, const cf_influence *inf,
+                                const cf_study_context *context, const cf_influence_options *o,
+                                cf_influence_set set, bool empties, cf_error *err)
+{
+    size_t *order = cf_calloc(set.n + 1, sizeof *order);
+    cf_status st = order != NULL ? CF_OK : cf_oom_for(err, "the influence");
+    for (size_t i = 0; st == CF_OK && i < set.n; i++) {
+        size_t at = i;
+        while (at > 0 && goes_before(&inf->row[set.row[i]].part, &inf->row[order[at - 1]].part)) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = set.row[i];
+    }
+    cf_study_context now = {json_incref(cf_json_ref(context->messages)),
+                            json_incref(cf_json_ref(context->tools)),
+                            json_incref(cf_json_ref(context->extra)), context->as_is};
+    for (size_t i = 0; st == CF_OK && i < set.n; i++) {
+        cf_study_context next;
+        st = change_one(&next, &now, context, o, &inf->row[order[i]].part, empties, err);
+        if (st == CF_OK) {
+            cf_parts_drop(&now);
+            now = next;
+        }
+    }
+    cf_free(order);
+    if (st != CF_OK) {
+        cf_parts_drop(&now);
+        return st;
+    }
+    *changed = now;
+    return CF_OK;
+}
+
+static bool has_kind(const cf_influence *inf, cf_influence_set set, cf_part_kind kind)
+{
+    for (size_t i = 0; i < set.n; i++) {
+        if (inf->row[set.row[i]].part.kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cf_status cut_pieces(cf_influence *out, const cf_influence_options *o, cf_influence_set set,
+                            cf_prompt *prompt, cf_error *err)
+{
+    *prompt = out->prompt;
+    for (size_t i = 0; i < set.n; i++) {
+        const cf_part *p = &out->row[set.row[i]].part;
+        const cf_prompt before = *prompt;
+        if (o->change == CF_CHANGE_SWAP || p->kind != CF_PART_PIECE) {
+            return cf_fail(err, CF_EUNSUPPORTED, "what the template writes can only be left out");
+        }
+        CF_TRY(cf_parts_cut_prompt(prompt, &before, p->line, p->col, &out->arena, err));
+    }
+    return CF_OK;
+}
+
+static cf_status render(cf_influence *out, const cf_study_engine *engine,
+                        const cf_study_context *context, const cf_influence_options *o,
+                        cf_influence_set set, bool empties, cf_prompt *prompt, cf_error *err)
+{
+    cf_study_context c;
+    CF_TRY(cf_influence__context(&c, out, context, o, set, empties, err));
+    cf_status st = cf_study_render(engine, &c, &out->arena, prompt, err);
+    cf_parts_drop(&c);
+    return st == CF_ENOMEM ? cf_oom_for(err, "the influence") : st;
+}
+
 cf_status cf_influence__prompt(cf_influence *out, const cf_study_engine *engine,
                                const cf_study_context *context, const cf_influence_options *o,
-                               cf_influence_row *row, cf_prompt *prompt, cf_error *err)
+                               cf_influence_set set, bool *is_emptied, cf_prompt *prompt,
+                               cf_error *err)
 {
-    const cf_part *p = &row->part;
-    json_t *instead = NULL;
-    cf_study_context c;
-    if (p->kind == CF_PART_PIECE) {
-        return o->change == CF_CHANGE_SWAP
-                   ? cf_fail(err, CF_EUNSUPPORTED, "what the template writes cannot be swapped")
-                   : cf_parts_cut_prompt(prompt, &out->prompt, p->line, p->col, &out->arena, err);
+    *is_emptied = false;
+    if (has_kind(out, set, CF_PART_PIECE)) {
+        return cut_pieces(out, o, set, prompt, err);
     }
-    CF_TRY(find_instead(context, o, p, &instead, err));
-    bool is_swap = instead != NULL;
-    cf_status st = cf_parts_change(&c, context, p, instead, err);
-    json_decref(instead);
-    CF_TRY(st);
-    st = cf_study_render(engine, &c, &out->arena, prompt, err);
-    cf_parts_drop(&c);
-    if (cf_influence__is_of_part(st) && p->kind == CF_PART_MESSAGE && !is_swap) {
+    cf_status st = render(out, engine, context, o, set, false, prompt, err);
+    bool is_lost = cf_influence__is_of_part(st) || (st == CF_OK && prompt->text.n == 0);
+    if (is_lost && has_kind(out, set, CF_PART_MESSAGE) && o->change != CF_CHANGE_SWAP) {
         cf_error ignored;
-        CF_TRY(cf_parts_empty(&c, context, p->index, err));
-        cf_status again = cf_study_render(engine, &c, &out->arena, prompt, &ignored);
-        cf_parts_drop(&c);
-        row->is_emptied = again == CF_OK;
+        cf_status again = render(out, engine, context, o, set, true, prompt, &ignored);
+        *is_emptied = again == CF_OK;
         st = again == CF_OK || again == CF_ENOMEM ? again : st;
     }
     return st == CF_ENOMEM ? cf_oom_for(err, "the influence") : st;

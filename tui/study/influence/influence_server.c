@@ -143,7 +143,10 @@ static cf_status do_row(asking *a, cf_influence_row *row, cf_error *err)
     cf_influence *out = a->out;
     cf_prompt prompt;
     cf_error why = {0};
-    cf_status st = cf_influence__prompt(out, a->engine, &a->context, a->o, row, &prompt, &why);
+    const size_t at = (size_t)(row - out->row);
+    const cf_influence_set set = {&at, 1};
+    cf_status st = cf_influence__prompt(out, a->engine, &a->context, a->o, set, &row->is_emptied,
+                                        &prompt, &why);
     CF_THEN(st, score_row(a, row, prompt.text, &why));
     if (cf_influence__is_of_part(st) && st != CF_EIO) {
         row->why = cf_arena_strndup(&out->arena, why.text, strlen(why.text));

@@ -468,7 +468,7 @@ static void cmd_target(cf_app *app)
 }
 
 /* Left out, left out with a gap, as many neutral tokens in its place, hidden
- * from later tokens; after a swap left out again. */
+ * from the reply; after a swap left out again. */
 static void cmd_change(cf_app *app)
 {
     const cf_influence_study *s = done(app);
@@ -483,7 +483,7 @@ static void cmd_change(cf_app *app)
         now = "parts become as many neutral tokens";
     } else if (o.change == CF_CHANGE_NEUTRAL) {
         o.change = CF_CHANGE_HIDE;
-        now = "parts are hidden from later tokens, and nothing moves";
+        now = "parts are hidden from the reply, and nothing moves";
     } else {
         keeps = o.change == CF_CHANGE_LEAVE_OUT;
         o.change = CF_CHANGE_LEAVE_OUT;
