@@ -23,7 +23,7 @@ static void try_request(cf_api api, cf_str body)
         return;
     }
     cf_path_key key;
-    cf_path_key_init(&key);
+    cf_path_key_init(&key, "");
     for (size_t i = 0; i < json_array_size(r.messages); i++) {
         const json_t *m = json_array_get(r.messages, i);
         if (cf_json_get_str(m, "role").p == NULL) {

@@ -8,7 +8,8 @@
  * what is missing of that is lost.  Servers keep whole blocks (16 tokens in
  * vLLM, 128 at OpenAI) and forget prompts for reasons of their own, so a loss
  * counts from FALL_TOKENS on; where nothing at all is kept after something
- * early has changed, any loss counts.
+ * early has changed, any loss counts.  A cache that is lost on every turn never
+ * falls; there all that the request before had sent could have been kept.
  *
  * Indices in the JSON count from 0, texts from 1, as the screen does.
  */
@@ -22,9 +23,12 @@
 
 enum {
     CUT_TOKENS = 8,
-    CUT_SHARE = 20,    /* a twentieth */
-    FALL_TOKENS = 129, /* more than a block */
-    EXCERPT = 60       /* bytes shown of a difference */
+    CUT_SHARE = 20,       /* a twentieth */
+    FALL_TOKENS = 129,    /* more than a block */
+    UNUSED_TOKENS = 1024, /* of a request before, where nothing explains it */
+    UNUSED_SHARE = 4,     /* and a quarter of it: the newest messages are not kept yet */
+    BEFORE = 16,
+    EXCERPT = 60 /* bytes shown of a difference */
 };
 
 /* ---- prompts ------------------------------------------------------------ */
@@ -233,14 +237,17 @@ bool cf_findings_is_rewrite(const json_t *was, const json_t *is)
 {
     const size_t n = json_array_size(was);
     size_t n_same = 0;
-    bool talks = false, oom = false;
+    bool talks = false, oom = false, is_asked_anew = false;
     for (size_t i = 0; i < n && i < json_array_size(is); i++) {
         const json_t *m = json_array_get(was, i);
         bool same = same_message(m, json_array_get(is, i), &oom);
         n_same += same;
         talks = talks || (same && !cf_message_is_system(m));
+        is_asked_anew = i + 1 == n && n == json_array_size(is) && !same;
     }
-    return talks && !oom && n <= json_array_size(is) && 2 * n_same > n;
+    /* Another question at the end of the same beginning is another session. */
+    return talks && !oom && n <= json_array_size(is) && 2 * n_same > n &&
+           !(is_asked_anew && n_same + 1 == n);
 }
 
 /* Where two prompts part: the message of the first token that differs.  False
@@ -289,9 +296,58 @@ static loss why_lost(const rebuilt *now_p, const rebuilt *before_p, const cf_fou
                                                                          : LOSS_UNKNOWN;
 }
 
-static cf_status add_cache_lost(json_t *list, const rebuilt *now_p, const rebuilt *before_p,
-                                const cf_found_side *now, const cf_found_side *before,
-                                cf_error *err)
+/* What stands at a byte, from a character's boundary on. */
+static void put_excerpt(cf_buf *out, const cf_buf *text, size_t at)
+{
+    while (at > 0 && at < text->n && (text->p[at] & 0xC0) == 0x80) {
+        at--;
+    }
+    size_t n = text->n - at < EXCERPT ? text->n - at : EXCERPT;
+    while (n > 0 && at + n < text->n && (text->p[at + n] & 0xC0) == 0x80) {
+        n--;
+    }
+    cf_buf_add(out, text->n > 0 ? text->p + at : "", n);
+}
+
+/* What is lost of the tokens kept before: a cache that got smaller. */
+static int64_t fallen(const cf_found_side *now, const cf_found_side *before)
+{
+    int64_t had = before->usage.n_cached, has = now->usage.n_cached, prompt = now->usage.n_prompt;
+    return had <= 0 || has < 0 ? 0 : (prompt >= 0 && prompt < had ? prompt : had) - has;
+}
+
+/* What is lost of the tokens sent before: a cache that is lost on every turn
+ * does not get smaller. */
+static int64_t unused(const cf_found_side *now, const cf_found_side *before)
+{
+    int64_t sent = before->usage.n_prompt, has = now->usage.n_cached;
+    bool is_reported = before->usage.n_cached > 0 || has > 0;
+    return !is_reported || has < 0 || sent <= 0 || now->usage.n_prompt < sent ? 0 : sent - has;
+}
+
+int64_t cf_findings_lost(const cf_found_side *now, const cf_found_side *before)
+{
+    int64_t a = fallen(now, before), b = unused(now, before);
+    return a > b ? a : b;
+}
+
+/* Whether a loss is one that blocks and a server's own forgetting do not
+ * explain. */
+static bool is_fall(const cf_found_side *now, const cf_found_side *before, loss why)
+{
+    int64_t lost = fallen(now, before);
+    return lost > 0 && (lost >= FALL_TOKENS || (now->usage.n_cached == 0 && why != LOSS_UNKNOWN));
+}
+
+static bool is_unused(const cf_found_side *now, const cf_found_side *before, loss why)
+{
+    int64_t lost = unused(now, before);
+    return lost >= (why == LOSS_UNKNOWN ? UNUSED_TOKENS : FALL_TOKENS) &&
+           lost >= before->usage.n_prompt / UNUSED_SHARE;
+}
+
+/* Why, after the counts. */
+static void put_reason(cf_buf *out, loss why, size_t at, const cf_found_side *now)
 {
     static const struct {
         const char *text, *after; /* after the message's number; NULL: none */
@@ -300,27 +356,64 @@ static cf_status add_cache_lost(json_t *list, const rebuilt *now_p, const rebuil
         [LOSS_TOOLS] = {"because the tools changed", NULL},
         [LOSS_TEMPLATE] = {"because the template writes message ", " otherwise than before"},
         [LOSS_UNKNOWN] = {"although nothing before the new messages changed", NULL}};
-    int64_t had = before->usage.n_cached;
-    int64_t has = now->usage.n_cached;
-    int64_t prompt = now->usage.n_prompt;
-    int64_t lost = (prompt >= 0 && prompt < had ? prompt : had) - has;
-    if (had <= 0 || has < 0 || lost <= 0) {
-        return CF_OK;
+    cf_buf_adds(out, reasons[why].text);
+    if (reasons[why].after != NULL) {
+        cf_buf_addf(out, "%zu%s", at + 1, reasons[why].after);
     }
+    if (why == LOSS_UNKNOWN && now->between.n != 0) {
+        cf_buf_adds(out, "; between them the server answered ");
+        cf_buf_add(out, now->between.p, now->between.n);
+    }
+}
+
+/* The first bytes in which two messages differ. */
+static void put_was_and_is(cf_buf *out, const json_t *was, const json_t *is)
+{
+    cf_buf a = CF_BUF_INIT, b = CF_BUF_INIT;
+    size_t at = 0;
+    cf_message_text(&a, was, "");
+    cf_message_text(&b, is, "");
+    while (at < a.n && at < b.n && a.p[at] == b.p[at]) {
+        at++;
+    }
+    if (!a.failed && !b.failed && (at < a.n || at < b.n)) {
+        at -= at < BEFORE ? at : BEFORE; /* what stands before says where it is */
+        cf_buf_adds(out, " (was \"");
+        put_excerpt(out, &a, at);
+        cf_buf_adds(out, "\", is \"");
+        put_excerpt(out, &b, at);
+        cf_buf_adds(out, "\")");
+    }
+    out->failed = out->failed || a.failed || b.failed;
+    cf_buf_deinit(&a);
+    cf_buf_deinit(&b);
+}
+
+static cf_status add_cache_lost(json_t *list, const rebuilt *now_p, const rebuilt *before_p,
+                                const cf_found_side *now, const cf_found_side *before,
+                                cf_error *err)
+{
     size_t at;
     bool oom = false;
-    const loss why = why_lost(now_p, before_p, now, before, &at, &oom);
-    if (oom) {
-        return cf_oom(err);
-    }
-    if (lost < FALL_TOKENS && (has > 0 || why == LOSS_UNKNOWN)) {
+    if (cf_findings_lost(now, before) <= 0) {
         return CF_OK;
     }
+    const loss why = why_lost(now_p, before_p, now, before, &at, &oom);
+    const bool has_fallen = is_fall(now, before, why);
+    if (oom || (!has_fallen && !is_unused(now, before, why))) {
+        return oom ? cf_oom(err) : CF_OK;
+    }
+    const int64_t had = has_fallen ? before->usage.n_cached : before->usage.n_prompt;
+    const int64_t has = now->usage.n_cached;
     cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text, "kept tokens fell from %lld to %lld, %s", (long long)had, (long long)has,
-                reasons[why].text);
-    if (reasons[why].after != NULL) {
-        cf_buf_addf(&text, "%zu%s", at + 1, reasons[why].after);
+    cf_buf_addf(&text,
+                has_fallen ? "kept tokens fell from %lld to %lld, "
+                           : "of the %lld tokens that the request before had sent %lld are kept, ",
+                (long long)had, (long long)has);
+    put_reason(&text, why, at, now);
+    if (why == LOSS_MESSAGE && !has_fallen) {
+        put_was_and_is(&text, json_array_get(before->request->messages, at),
+                       json_array_get(now->request->messages, at));
     }
     cf_status st = append(list,
                           json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cache-lost", "message",
@@ -360,19 +453,6 @@ static bool goes_on(const json_t *a, const json_t *b, bool *oom)
             return false;
         }
     }
-}
-
-/* What stands at a byte, from a character's boundary on. */
-static void put_excerpt(cf_buf *out, const cf_buf *text, size_t at)
-{
-    while (at > 0 && at < text->n && (text->p[at] & 0xC0) == 0x80) {
-        at--;
-    }
-    size_t n = text->n - at < EXCERPT ? text->n - at : EXCERPT;
-    while (n > 0 && at + n < text->n && (text->p[at + n] & 0xC0) == 0x80) {
-        n--;
-    }
-    cf_buf_add(out, text->n > 0 ? text->p + at : "", n);
 }
 
 static cf_status add_system_change(json_t *list, const json_t *was, const json_t *is,
@@ -538,7 +618,7 @@ cf_status cf_findings_add(json_t *list, const cf_finder *finder, const cf_found_
     cf_arena_init(&arena, 0);
     cf_status st = rebuild(&ours, finder, now->request, &arena, err);
     CF_THEN(st, add_cut(list, &ours, now, err));
-    if (before != NULL && before->usage.n_cached > 0) {
+    if (before != NULL && cf_findings_lost(now, before) > 0) {
         CF_THEN(st, rebuild(&former, finder, before->request, &arena, err));
         CF_THEN(st, add_cache_lost(list, &ours, &former, now, before, err));
     }

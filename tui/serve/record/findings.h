@@ -40,6 +40,7 @@ typedef struct cf_finder {
 typedef struct cf_found_side {
     const cf_wire_request *request;
     cf_wire_usage usage;
+    cf_str between; /* of `now`: another request that was answered since, in words; empty: none */
 } cf_found_side;
 
 /* Appends to the JSON array what is wrong with `now`.  `before` is the former
@@ -49,9 +50,15 @@ CF_MUST_USE cf_status cf_findings_add(json_t *list, const cf_finder *finder,
                                       const cf_found_side *now, const cf_found_side *before,
                                       const json_t *reply, cf_error *err);
 
+/* Tokens that the cache could have kept and did not: of those that it kept
+ * before, or of all that the request before had sent.  0 where no cache is
+ * reported. */
+int64_t cf_findings_lost(const cf_found_side *now, const cf_found_side *before);
+
 /* Whether a request says what a former one did with some messages changed:
  * at least as many, more than half of the former ones at their places, and not
- * only system messages. */
+ * only system messages; and more than the last one changed, if there are no
+ * others. */
 bool cf_findings_is_rewrite(const json_t *was, const json_t *is);
 
 #endif

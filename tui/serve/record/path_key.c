@@ -7,9 +7,13 @@
 
 #include "core/base/alloc.h"
 
-void cf_path_key_init(cf_path_key *key)
+void cf_path_key_init(cf_path_key *key, const char *session)
 {
     memset(key, 0, sizeof *key);
+    if (session[0] != '\0') {
+        cf_hash_hex(key->all, session, strlen(session));
+        memcpy(key->talk, key->all, sizeof key->talk);
+    }
 }
 
 bool cf_message_is_system(const json_t *m)

@@ -25,7 +25,8 @@ typedef struct cf_path_key {
     size_t n_talk;               /* how many these are */
 } cf_path_key;
 
-void cf_path_key_init(cf_path_key *key);
+/* `session` keeps the paths of sessions apart that begin alike; "": none. */
+void cf_path_key_init(cf_path_key *key, const char *session);
 
 /* The key of the same path with one more message.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_path_key_add(cf_path_key *key, const json_t *message, cf_error *err);

@@ -22,6 +22,7 @@
 #include "core/json/json_writer.h"
 #include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/record_impl.h"
+#include "tui/serve/record/request_name.h"
 
 enum {
     LIVE_US = 500000, /* between two looks at a running answer */
@@ -85,6 +86,9 @@ static bool is_open_header(cf_str name)
                                         "OpenAI-Processing-Ms",
                                         "X-Stainless-Lang"};
     static const char *const starts[] = {"x-ratelimit-", "anthropic-ratelimit-"};
+    if (cf_is_session_header(name)) {
+        return true;
+    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (cf_http_name_is(name, names[i])) {
             return true;

@@ -3,7 +3,9 @@
  *
  * A request belongs to the conversation with the longest common beginning of
  * messages, system messages left out, so that a changed system message is
- * another branch and not another conversation.  Within it the new messages
+ * another branch and not another conversation.  A session that the request
+ * names keeps to itself; without one the common beginning must have a reply, or
+ * be all of the request, since an agent's sessions begin alike.  Within it the new messages
  * follow the turn that ends the longest common beginning of all messages.
  */
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/path_key.h"
 #include "tui/serve/record/record_impl.h"
+#include "tui/serve/record/request_name.h"
 
 enum {
     BEFORE_MAX = 16,     /* exchanges looked through for the former one */
@@ -42,6 +45,7 @@ typedef struct place {
     cf_uuid parent; /* the turn that the first new message follows; nil */
     size_t n_known; /* messages that are turns already */
     bool is_new, has_keys;
+    char session[CF_SESSION_NAME_MAX]; /* "": the request names none */
     /* What is to be stored: new messages, and room for the replies. */
     cf_store_tree tree;
     cf_store_turn *turns; /* [n - n_known + CF_WIRE_CHOICES_MAX] */
@@ -58,7 +62,7 @@ static cf_status make_keys(place *p, cf_error *err)
     if (p->keys == NULL) {
         return cf_oom(err);
     }
-    cf_path_key_init(&key);
+    cf_path_key_init(&key, p->session);
     for (size_t i = 0; i < p->n; i++) {
         CF_TRY(cf_path_key_add(&key, json_array_get(p->request->messages, i), err));
         p->keys[i] = key;
@@ -104,6 +108,19 @@ static cf_status find_previous(place *p, cf_store *store, cf_error *err)
     return CF_OK;
 }
 
+/* Whether messages [0..at] say which conversation it is: the model has spoken,
+ * or there are no others. */
+static bool is_telling(const place *p, size_t at)
+{
+    for (size_t i = 0; i <= at && i < p->n; i++) {
+        cf_str role = cf_json_get_str(json_array_get(p->request->messages, i), "role");
+        if (cf_str_is(role, "assistant") || cf_str_is(role, "tool")) {
+            return true;
+        }
+    }
+    return at + 1 >= p->n;
+}
+
 static cf_status find_place(place *p, cf_store *store, cf_error *err)
 {
     size_t at, talk_at;
@@ -115,7 +132,7 @@ static cf_status find_place(place *p, cf_store *store, cf_error *err)
         return find_previous(p, store, err);
     }
     CF_TRY(look_up(p, store, true, &talk_at, &talk, &p->arena, err));
-    if (talk_at == p->n) {
+    if (talk_at == p->n || (p->session[0] == '\0' && !is_telling(p, talk_at))) {
         return CF_OK;
     }
     p->is_new = false;
@@ -187,7 +204,14 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
             p->key[p->n_keys++] = (cf_exchange_key){str(p->keys[m].talk), parent};
         }
     }
+    cf_buf words = CF_BUF_INIT;
+    if (p->is_new) {
+        cf_person_text(&words, p->request->messages);
+    }
+    cf_str title = {cf_arena_strndup(&p->arena, cf_buf_cstr(&words), words.n), words.n};
+    cf_buf_deinit(&words);
     p->tree = (cf_store_tree){.conv = {.id = p->conversation,
+                                       .title = title,
                                        .head = parent,
                                        .created_ms = x->started_ms,
                                        .preface = preface_text(&p->arena, p->request),
@@ -297,6 +321,7 @@ static void read_begin(const cf_recorder_options *o, cf_record *x, place *p)
         cf_wire_request_path(w, x->api, x->path);
         snprintf(x->kept.model, sizeof x->kept.model, "%s", w->model);
         p->request = w;
+        cf_session_name(p->session, w->body, cf_buf_str(&x->request_headers));
         st = place_messages(o, x, p, &err);
     }
     if (st != CF_OK) {
@@ -393,6 +418,16 @@ static cf_status read_answer(cf_record *x, cf_error *err)
     return st;
 }
 
+/* An answer that stopped properly, but before the end that its form has: a
+ * stream without one, or nothing that can be read. */
+static bool lacks_end(const cf_record *x, const cf_wire_reader *r)
+{
+    bool is_stream = r->form == CF_WIRE_EVENTS || r->form == CF_WIRE_LINES;
+    return x->how == CF_RECORD_WHOLE && x->status == 200 && cf_api_talks(x->api) && !x->is_cut &&
+           !r->is_ended && (is_stream || r->n_values == 0) &&
+           (r->reply.n_choices == 0 || r->reply.choice[0].end[0] == '\0');
+}
+
 static void put_end(const cf_record *x, const cf_wire_reader *r, cf_buf *out)
 {
     if (x->how == CF_RECORD_FAILED) {
@@ -405,6 +440,8 @@ static void put_end(const cf_record *x, const cf_wire_reader *r, cf_buf *out)
         cf_buf_adds(out, "broken");
     } else if (r->reply.n_choices > 0 && r->reply.choice[0].end[0] != '\0') {
         cf_buf_adds(out, r->reply.choice[0].end);
+    } else if (lacks_end(x, r)) {
+        cf_buf_adds(out, "no end");
     } else {
         cf_buf_adds(out, x->status >= 400 ? "error" : "ok");
     }
@@ -415,7 +452,8 @@ static cf_turn_status turn_status(const cf_record *x, const cf_wire_reader *r)
     if (x->how == CF_RECORD_LEFT) {
         return CF_TURN_STOPPED;
     }
-    return x->how == CF_RECORD_WHOLE && r->error[0] == '\0' ? CF_TURN_OK : CF_TURN_ERROR;
+    return x->how == CF_RECORD_WHOLE && r->error[0] == '\0' && !lacks_end(x, r) ? CF_TURN_OK
+                                                                                : CF_TURN_ERROR;
 }
 
 /* An answer while it is stored. */
@@ -581,6 +619,15 @@ static bool read_former(const cf_recorder_options *o, answer *a, cf_uuid id, for
            cf_wire_request_read(&f->own, a->x->api, e.request, &ignored) == CF_OK;
 }
 
+/* Requests that name no session may be of one. */
+static bool is_same_session(const answer *a, const former *f, const cf_exchange *e)
+{
+    char now[CF_SESSION_NAME_MAX], was[CF_SESSION_NAME_MAX];
+    cf_session_name(now, a->request->body, cf_buf_str(&a->x->request_headers));
+    cf_session_name(was, f->request->body, e->request_headers);
+    return strcmp(now, was) == 0;
+}
+
 /* The newest exchange to the same model that `q` finds and that can have gone
  * before; of any conversation, it must be one of this client of which the
  * request is a rewrite. */
@@ -605,8 +652,8 @@ static bool find_former(const cf_recorder_options *o, answer *a, const cf_exchan
         }
         *out = *e;
         bool has_read = read_former(o, a, e->id, f);
-        if (!is_any ||
-            (has_read && cf_findings_is_rewrite(f->request->messages, a->request->messages))) {
+        if (!is_any || (has_read && is_same_session(a, f, e) &&
+                        cf_findings_is_rewrite(f->request->messages, a->request->messages))) {
             return has_read;
         }
         cf_wire_request_deinit(&f->own);
@@ -629,18 +676,58 @@ static bool find_before(const cf_recorder_options *o, answer *a, cf_exchange *ou
     return a->reader->reply.usage.n_cached >= 0 && find_former(o, a, &q, out, f);
 }
 
+/* The newest request of another conversation that the same server answered
+ * after `former`, in words; what took the slot. */
+static void put_between(const cf_recorder_options *o, answer *a, const cf_exchange *last,
+                        cf_buf *out)
+{
+    const cf_exchange *rows, *found = NULL;
+    size_t n = 0;
+    const cf_exchange_query q = {.before = a->x->id, .has_ended = true, .limit = BEFORE_MAX};
+    if (cf_store_exchanges(o->store, &q, &a->arena, &rows, &n, NULL) != CF_OK) {
+        return;
+    }
+    for (size_t i = n; i > 0 && !cf_uuid_eq(rows[i - 1].id, last->id); i--) {
+        const cf_exchange *e = &rows[i - 1];
+        if (e->status == 200 && e->n_prompt > 0 && cf_str_eq(e->upstream, a->x->upstream) &&
+            !cf_uuid_eq(e->conversation, a->x->kept.conversation)) {
+            found = e;
+            break;
+        }
+    }
+    former f = {.request = NULL};
+    if (found == NULL || !read_former(o, a, found->id, &f)) {
+        return;
+    }
+    char id[CF_UUID_TEXT + 1];
+    cf_buf words = CF_BUF_INIT;
+    cf_uuid_format(id, found->id);
+    cf_person_text(&words, f.request->messages);
+    cf_buf_addf(out, "%s (%.*s, \"%.40s\", %lld tokens)", id,
+                (int)(found->client.n < 40 ? found->client.n : 40),
+                found->client.n != 0 ? found->client.p : "", cf_buf_cstr(&words),
+                (long long)found->n_prompt);
+    cf_buf_deinit(&words);
+    cf_wire_request_deinit(&f.own);
+}
+
 static cf_status find_all(const cf_recorder_options *o, answer *a, cf_error *err)
 {
     cf_exchange e;
     former f = {.request = NULL};
     json_t *list = json_array();
     const bool has_before = find_before(o, a, &e, &f);
-    const cf_found_side now = {a->request, a->reader->reply.usage};
-    cf_found_side before = {f.request, cf_wire_usage_none()};
+    cf_found_side now = {.request = a->request, .usage = a->reader->reply.usage};
+    cf_found_side before = {.request = f.request, .usage = cf_wire_usage_none()};
     if (has_before) {
         before.usage.n_prompt = e.n_prompt;
         before.usage.n_cached = e.n_cached;
         before.usage.n_reply = e.n_reply;
+    }
+    cf_buf between = CF_BUF_INIT;
+    if (has_before && cf_findings_lost(&now, &before) > 0) {
+        put_between(o, a, &e, &between);
+        now.between = cf_buf_str(&between);
     }
     cf_status st = list == NULL ? cf_oom(err) : CF_OK;
     CF_THEN(st, cf_findings_add(list, o->finder, &now, has_before ? &before : NULL,
@@ -649,6 +736,10 @@ static cf_status find_all(const cf_recorder_options *o, answer *a, cf_error *err
         cf_jb b = CF_JB_INIT;
         cf_jb_open(&b, list);
         add_other_answer(o, a, &b);
+        if (lacks_end(a->x, a->reader)) {
+            cf_jb_pack(&b, NULL, "{s:s, s:s}", "kind", "no-end", "text",
+                       "the answer stopped without an end; a gateway's time limit does that");
+        }
         cf_jb_end(&b);
         st = cf_jb_check(&b, err);
         cf_jb_deinit(&b);
@@ -659,6 +750,7 @@ static cf_status find_all(const cf_recorder_options *o, answer *a, cf_error *err
         st = cf_buf_check(&a->x->kept.findings, err);
     }
     cf_wire_request_deinit(&f.own);
+    cf_buf_deinit(&between);
     json_decref(list);
     return st;
 }

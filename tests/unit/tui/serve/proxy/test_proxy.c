@@ -693,6 +693,108 @@ static void test_findings__cache_lost_from_when_on(void **state)
     cf_buf_deinit(&usage);
 }
 
+/* Asks with these messages, and is told of that many tokens. */
+static void ask(fixture *f, const char *more, const char *messages, int n_prompt, int n_cached)
+{
+    cf_buf request = CF_BUF_INIT, answer = CF_BUF_INIT;
+    cf_buf_addf(&request, "{\"model\":\"m\",%s\"messages\":[%s]}", more, messages);
+    cf_buf_addf(&answer,
+                "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"ok\"},"
+                "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":%d,"
+                "\"prompt_tokens_details\":{\"cached_tokens\":%d}}}",
+                n_prompt, n_cached);
+    chat(f, cf_buf_cstr(&request), cf_buf_cstr(&answer));
+    cf_buf_deinit(&request);
+    cf_buf_deinit(&answer);
+}
+
+#define OK_   A("ok")
+#define AGENT SYS("agent")
+
+/* A clock in the first message: the cache never falls, since it never holds. */
+static void test_findings__cache_lost_on_every_turn(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    ask(&f, "", AGENT "," U("time 10:01") "," OK_ "," U("a"), 6000, 10);
+    ask(&f, "", AGENT "," U("time 10:02") "," OK_ "," U("a") "," OK_ "," U("b"), 6100, 10);
+    expect_finding(&f, "cache-lost", "\"message\":1,\"before\":6000,\"now\":10,");
+    expect_finding(&f, "cache-lost", "was \\\"time 10:01\\\", is \\\"time 10:02\\\"");
+    teardown(&f);
+}
+
+/* Sessions of an agent begin alike: by what they say, or by what they are named. */
+static void test_findings__two_sessions_that_begin_alike(void **state)
+{
+    (void)state;
+    fixture f;
+    size_t n;
+    setup(&f);
+    ask(&f, "", AGENT "," U("env") "," U("one"), 4000, 0);
+    ask(&f, "", AGENT "," U("env") "," U("one") "," OK_ "," U("x"), 4100, 4000);
+    ask(&f, "", AGENT "," U("env") "," U("two"), 4000, 2000);
+    expect_no_findings(&f);
+    const cf_exchange *rows = list(&f, &n);
+    assert_true(cf_uuid_eq(rows[0].conversation, rows[1].conversation));
+    assert_false(cf_uuid_eq(rows[1].conversation, rows[2].conversation));
+    ask(&f, "\"prompt_cache_key\":\"s1\",", U("same") "," OK_ "," U("one"), 4000, 3000);
+    ask(&f, "\"prompt_cache_key\":\"s2\",", U("same") "," OK_ "," U("one") "," OK_ "," U("q"), 4500,
+        0);
+    expect_no_findings(&f);
+    rows = list(&f, &n);
+    assert_false(cf_uuid_eq(rows[3].conversation, rows[4].conversation));
+    teardown(&f);
+}
+
+static void test_findings__cache_lost_to_another_request(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    ask(&f, "", AGENT "," U("q"), 5000, 0);
+    ask(&f, "", AGENT "," U("q") "," OK_ "," U("r"), 5100, 5000);
+    ask(&f, "", AGENT "," U("<reminder>no</reminder> a title please"), 3000, 0);
+    ask(&f, "", AGENT "," U("q") "," OK_ "," U("r") "," OK_ "," U("s"), 5200, 0);
+    expect_finding(&f, "cache-lost", "\\\"a title please\\\", 3000 tokens)");
+    teardown(&f);
+}
+
+static void test_findings__no_end(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n", "", "?"};
+    for (size_t i = 0; i < 3; i++) {
+        fixture f;
+        size_t n;
+        setup(&f);
+        f.fake.type = i == 0 ? "text/event-stream" : "application/json";
+        chat(&f, "{\"model\":\"m\",\"stream\":true,\"messages\":[" U("hi") "]}", answers[i]);
+        expect_finding(&f, "no-end", "without an end");
+        assert_string_equal(list(&f, &n)[0].end.p, "no end");
+        teardown(&f);
+    }
+}
+
+/* A conversation is named by a person's words, not by the harness's. */
+static void test_proxy__titles(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    size_t n;
+    cf_store_tree tree;
+    setup(&f);
+    ask(&f, "",
+        U("<environment_context>\\n<cwd>/w</cwd></environment_context>") "," U(
+            "<system-reminder>be kind</system-reminder>\\nFix the test"),
+        10, 0);
+    T_OK(cf_store_get_tree(f.store, list(&f, &n)[0].conversation, 0, &f.arena, &tree, &err), err);
+    T_TEXT(tree.conv.title.p, tree.conv.title.n, "Fix the test");
+    teardown(&f);
+}
+
 static void test_findings__lost_call(void **state)
 {
     (void)state;
@@ -760,6 +862,11 @@ int main(void)
         cmocka_unit_test(test_findings__cut),
         cmocka_unit_test(test_findings__cache_lost),
         cmocka_unit_test(test_findings__cache_lost_from_when_on),
+        cmocka_unit_test(test_findings__cache_lost_on_every_turn),
+        cmocka_unit_test(test_findings__two_sessions_that_begin_alike),
+        cmocka_unit_test(test_findings__cache_lost_to_another_request),
+        cmocka_unit_test(test_findings__no_end),
+        cmocka_unit_test(test_proxy__titles),
         cmocka_unit_test(test_findings__lost_call),
         cmocka_unit_test(test_findings__system_changed),
         cmocka_unit_test(test_findings__other_answer),

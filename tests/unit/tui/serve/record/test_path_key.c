@@ -10,7 +10,7 @@ static void key_of(cf_path_key *key, const char *messages)
     json_t *v = NULL;
     cf_error err;
     T_OK(cf_json_read(&v, messages, strlen(messages), &err), err);
-    cf_path_key_init(key);
+    cf_path_key_init(key, "");
     for (size_t i = 0; i < json_array_size(v); i++) {
         T_OK(cf_path_key_add(key, json_array_get(v, i), &err), err);
     }
