@@ -24,8 +24,8 @@ static cf_status compare(void *ud)
     cf_arena arena;
     cf_diff d;
     at_1.off = 1;
-    cf_prompt p = {cf_str_from(left), &at_3, 1};
-    cf_prompt q = {cf_str_from(right), &at_1, 1};
+    cf_prompt p = {.text = cf_str_from(left), .spans = &at_3, .n_spans = 1};
+    cf_prompt q = {.text = cf_str_from(right), .spans = &at_1, .n_spans = 1};
     (void)ud;
     cf_arena_init(&arena, 0);
     cf_status st = cf_diff_texts(&d, p.text, q.text, &arena, NULL);

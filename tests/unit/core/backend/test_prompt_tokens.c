@@ -39,7 +39,7 @@ static bool has_control(const part *parts, size_t n)
                                     .path = cf_str_from(parts[i].path)};
         cf_buf_adds(&text, parts[i].text);
     }
-    cf_prompt prompt = {cf_buf_str(&text), spans, n};
+    cf_prompt prompt = {.text = cf_buf_str(&text), .spans = spans, .n_spans = n};
     cf_arena_init(&arena, 0);
     T_OK(cf_prompt_tokenise(&list, &prompt, cf_str_make(NULL, 0), tok, &arena, &err), err);
     bool has = false;
