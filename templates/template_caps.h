@@ -54,6 +54,7 @@ typedef struct cf_template_caps {
     /* roles */
     cf_cap system;          /* a system message at the start */
     cf_cap late_system;     /* one after the first reply */
+    cf_cap closed_system;   /* one at the start, where a reply is the last message */
     cf_cap developer;       /* role "developer" at the start */
     cf_cap reply;           /* an assistant message in the history */
     cf_cap tool_role;       /* a tool's result, text */

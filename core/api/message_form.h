@@ -85,6 +85,11 @@ uint32_t cf_formed_origin(const cf_formed *f, size_t i);
  * "tool_response" ... */
 bool cf_role_is_result(cf_str role);
 
+/* The messages of a context, a new reference: its "messages" (an array or one
+ * message), or Gemini's "contents" after its "systemInstruction", or
+ * ConverseHistory's "history".  NULL: none, or no memory. */
+json_t *cf_context_messages(const json_t *context);
+
 /* "image", "audio", "video" or "file" where a part is a medium of that kind, in
  * any form; NULL for any other part. */
 const char *cf_part_medium(const json_t *part);

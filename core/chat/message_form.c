@@ -292,13 +292,40 @@ static bool take_document(reader *r, const json_t *part, cf_str path)
     return content != NULL;
 }
 
+/* A content of ConverseHistory: its text, and files beside it. */
+static bool take_binaries(reader *r, const json_t *content, cf_str path)
+{
+    const json_t *list = json_object_get(content, "binaryContent");
+    cf_str inner = below(r, path, "binaryContent", 0);
+    if (!json_is_array(list)) {
+        return false;
+    }
+    say(r, below(r, path, "text", 0), cf_json_get_str(content, "text"));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        cf_str at = below(r, inner, NULL, i);
+        cf_str text = cf_json_get_str(item, "content");
+        json_t *part = text.p == NULL ? cf_part_of_binary(item) : NULL;
+        if (part != NULL) {
+            add_item(r, (cf_item){.kind = CF_ITEM_MEDIA, .path = at, .value = part});
+            cf_jb_append(&r->tree, r->content, part);
+        } else if (text.p != NULL) {
+            say(r, below(r, at, "content", 0), text);
+        } else {
+            unread(r, at, item);
+        }
+    }
+    return true;
+}
+
 static void take_object(reader *r, const json_t *part, cf_str path)
 {
     const char *where = NULL;
     cf_part_kind kind = cf_part_kind_of(part, &where);
     cf_str text = cf_part_text(part, &where);
     cf_str at = where != NULL ? below(r, path, where, 0) : path;
-    if (take_tool_part(r, part, path) || take_document(r, part, path)) {
+    if (take_tool_part(r, part, path) || take_document(r, part, path) ||
+        take_binaries(r, part, path)) {
         return;
     }
     switch (kind) {

@@ -196,6 +196,26 @@ json_t *cf_part_openai(const json_t *part)
     return cf_json_without_nulls(part);
 }
 
+json_t *cf_part_of_binary(const json_t *item)
+{
+    static const char *const kinds[] = {"image", "audio", "video"};
+    cf_str mime = cf_json_get_str(item, "mimeType");
+    const char *kind = "file";
+    mime = mime.n > 0 ? mime : cf_attachment_mime(cf_json_get_str(item, "data"), mime);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        kind = cf_str_begins(mime, kinds[i]) ? kinds[i] : kind;
+    }
+    if (!json_is_object(item)) {
+        return NULL;
+    }
+    json_t *part = cf_json_without_nulls(item);
+    if (part != NULL && json_object_set_new(part, "type", json_string(kind)) != 0) {
+        json_decref(part);
+        return NULL;
+    }
+    return part;
+}
+
 json_t *cf_parts_joined(json_t *list)
 {
     cf_buf text = CF_BUF_INIT;
@@ -212,6 +232,32 @@ json_t *cf_parts_joined(json_t *list)
 }
 
 /* ---- whole messages ----------------------------------------------------- */
+
+json_t *cf_context_messages(const json_t *context)
+{
+    static const char *const keys[] = {"messages", "contents", "history"};
+    json_t *list = NULL;
+    for (size_t i = 0; list == NULL && i < sizeof keys / sizeof keys[0]; i++) {
+        list = json_object_get(context, keys[i]);
+    }
+    json_t *given = cf_json_get_any(context, "systemInstruction", "system_instruction");
+    if (given == NULL || json_object_get(context, "messages") != NULL) {
+        return json_incref(list);
+    }
+    json_t *system =
+        json_is_object(given) ? cf_json_copy(given) : json_pack("{s:O}", "content", given);
+    json_t *all = json_array();
+    bool ok = system != NULL && json_object_set_new(system, "role", json_string("system")) == 0 &&
+              json_array_append(all, system) == 0 &&
+              (json_is_array(list) ? json_array_extend(all, list) == 0
+                                   : list == NULL || json_array_append(all, list) == 0);
+    json_decref(system);
+    if (!ok) {
+        json_decref(all);
+        return NULL;
+    }
+    return all;
+}
 
 bool cf_role_is_result(cf_str role)
 {

@@ -33,6 +33,10 @@ void cf_part_put_text(cf_buf *out, const json_t *v);
 /* A medium as OpenAI and LiteRT-LM have it, a new reference; NULL: no memory. */
 json_t *cf_part_openai(const json_t *part);
 
+/* Binary content of ConverseHistory as a medium, a new reference; NULL: it is
+ * none, or no memory. */
+json_t *cf_part_of_binary(const json_t *item);
+
 /* Whether a channel of this name is thinking. */
 bool cf_channel_is_thinking(const char *name);
 

@@ -136,6 +136,7 @@ typedef struct plain_cap {
 
 static const plain_cap plain_caps[] = {
     {AT(late_system), "uasU", NULL, GEN, CF_PROBE_SYSTEM},
+    {AT(closed_system), "sua", NULL, 0, CF_PROBE_SYSTEM},
     {AT(developer), "du", NULL, GEN, CF_PROBE_SYSTEM},
     {AT(reply), "uaU", NULL, GEN, CF_PROBE_ASSISTANT},
     {AT(unknown_role), "uo", NULL, GEN, CF_PROBE_USER2},

@@ -519,11 +519,18 @@ static void join_systems(cf_shaper *s)
     }
 }
 
+/* Whether the template writes no system message in this conversation. */
+static bool is_without_system(const cf_shaper *s)
+{
+    return is_missing(s->caps->system) ||
+           (is_missing(s->caps->closed_system) && !role_is(&s->v[s->n - 1], "user"));
+}
+
 static void fold_system(cf_shaper *s)
 {
     cf_shape__message *first = message_at(s, 0), *user = message_at(s, 1);
-    if (user == NULL || !is_missing(s->caps->system) || !role_is(first, "system") ||
-        !role_is(user, "user")) {
+    if (user == NULL || !role_is(first, "system") || !role_is(user, "user") ||
+        !is_without_system(s)) {
         return;
     }
     if (has_text(first)) {
@@ -711,7 +718,9 @@ cf_status cf_shape_init(cf_shape *out, const json_t *context, const cf_template_
     s.ids = json_array();
     s.kept = json_array();
     cf_status st = s.ids == NULL || s.kept == NULL || out->context == NULL ? cf_oom(err) : CF_OK;
-    CF_THEN(st, cf_messages_form(&out->formed, json_object_get(context, "messages"), err));
+    json_t *messages = cf_context_messages(context);
+    CF_THEN(st, cf_messages_form(&out->formed, messages, err));
+    json_decref(messages);
     CF_THEN(st, shape_all(&s, context, roles, err));
     cf_shape__drop(&s);
     json_decref(s.ids);

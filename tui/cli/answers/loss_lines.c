@@ -43,3 +43,39 @@ void cf_loss_note(void *ud, const cf_loss *loss)
     }
     cf_buf_deinit(&b);
 }
+
+/* "1,927" */
+static void add_count(cf_buf *b, uint64_t n)
+{
+    if (n >= 1000) {
+        add_count(b, n / 1000);
+        cf_buf_addf(b, ",%03u", (unsigned)(n % 1000));
+    } else {
+        cf_buf_addf(b, "%u", (unsigned)n);
+    }
+}
+
+void cf_loss_of_server(const cf_loss_lines *how, uint64_t n_read, uint64_t n)
+{
+    /* A server may count its own marks otherwise: as with its proxy's "cut". */
+    enum { CUT_TOKENS = 8, CUT_SHARE = 20 };
+    if (n <= n_read || n - n_read <= CUT_TOKENS + n / CUT_SHARE) {
+        return;
+    }
+    cf_buf why = CF_BUF_INIT, line = CF_BUF_INIT;
+    cf_buf_adds(&why, "the server read ");
+    add_count(&why, n_read);
+    cf_buf_adds(&why, " of about ");
+    add_count(&why, n);
+    cf_buf_adds(&why, " tokens");
+    cf_buf_addf(&line, "a part of the prompt is lost: %s", cf_buf_cstr(&why));
+    const cf_loss loss = {.kind = CF_LOSS_MESSAGE,
+                          .what = cf_str_from("a part of the prompt"),
+                          .why = cf_buf_str(&why),
+                          .path = cf_str_from("messages"),
+                          .line = cf_buf_str(&line)};
+    cf_loss_lines own = *how;
+    cf_loss_note(&own, &loss);
+    cf_buf_deinit(&why);
+    cf_buf_deinit(&line);
+}

@@ -16,6 +16,10 @@ typedef struct cf_loss_lines {
  * "why"}; a cf_loss_fn. */
 void cf_loss_note(void *ud, const cf_loss *loss);
 
+/* Says that a server read less than the prompt, if it did: n_read of about n
+ * tokens. */
+void cf_loss_of_server(const cf_loss_lines *how, uint64_t n_read, uint64_t n);
+
 /* Appends the object and a line end. */
 void cf_loss_json(cf_buf *out, const cf_loss *loss, const char *of);
 

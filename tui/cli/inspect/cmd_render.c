@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/api/backend.h"
+#include "core/api/message_form.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "core/json/json_writer.h"
@@ -304,12 +305,14 @@ static void tell_losses(const render_job *job, const char *of, cf_str context,
     json_t *values = NULL;
     cf_error ignored;
     cf_loss_lines lines = {.of = of, .as_json = job->cli->is_json};
-    if (cf_json_read(&values, context.p, context.n, &ignored) == CF_OK &&
-        cf_prompt_each_loss(prompt, json_object_get(values, "messages"),
-                            json_object_get(values, "tools"), cf_loss_note, &lines,
-                            &ignored) != CF_OK) {
+    cf_status st = cf_json_read(&values, context.p, context.n, &ignored);
+    json_t *messages =
+        job->shape ? cf_context_messages(values) : json_incref(json_object_get(values, "messages"));
+    if (st == CF_OK && cf_prompt_each_loss(prompt, messages, json_object_get(values, "tools"),
+                                           cf_loss_note, &lines, &ignored) != CF_OK) {
         cf_note("[prompt] %s", ignored.text);
     }
+    json_decref(messages);
     json_decref(values);
 }
 

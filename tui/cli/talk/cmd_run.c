@@ -78,6 +78,7 @@ typedef struct run {
     bool has_prompt;      /* as an argument */
     cf_progress encoding; /* of pictures and sounds */
     bool has_fault;       /* the engine failed, not an input */
+    size_t n_prompt;      /* tokens of the prompt that a server may cut; 0 */
 } run;
 
 /* ---- showing ------------------------------------------------------------ */
@@ -199,6 +200,11 @@ static void on_event(const cf_chat_event *ev, void *ud)
         if (r->cli->is_json) {
             return; /* one for the whole run: tell_end() */
         }
+    }
+    if (ev->kind == CF_CHAT_USAGE && r->n_prompt > 0) {
+        const cf_loss_lines lines = {.as_json = r->cli->is_json};
+        cf_loss_of_server(&lines, ev->usage.n_prompt, r->n_prompt);
+        r->n_prompt = 0; /* of the first round */
     }
     if (ev->kind == CF_CHAT_NOTE && r->cli->is_json) {
         cf_note_text("[server] ", ev->text);
@@ -646,8 +652,25 @@ static cf_status tell_losses(run *r, const cf_send *send, const cf_prompt *promp
     return cf_conversation_losses(r->conv, send, prompt, tell_loss, r, err);
 }
 
-/* The same for a send that is about to be made.  That reports why a prompt
- * cannot be made; here only want of memory is an error. */
+/* The tokens of a prompt that may be too long for a server, which cuts such
+ * prompts silently; 0 for any other. */
+static size_t count_tokens(const run *r, const cf_send *send, size_t prompt_bytes, cf_arena *arena)
+{
+    cf_backend *backend = r->cli->opened.backend;
+    const cf_backend_info info = cf_backend_get_info(backend);
+    cf_prompt again;
+    cf_token_list tokens = {NULL, 0};
+    cf_error ignored;
+    const bool may_be_cut = info.asks_tokens && info.n_ctx > 0 && prompt_bytes / 2 > info.n_ctx;
+    return may_be_cut && cf_conversation_preview(r->conv, backend, send, arena, &again, &tokens,
+                                                 &ignored) == CF_OK
+               ? tokens.n
+               : 0;
+}
+
+/* Lists what will not be in the prompt of a send that is about to be made.
+ * That reports why a prompt cannot be made; here only want of memory is an
+ * error. */
 static cf_status look_for_losses(run *r, const cf_send *send, cf_error *err)
 {
     cf_arena arena;
@@ -656,6 +679,7 @@ static cf_status look_for_losses(run *r, const cf_send *send, cf_error *err)
     cf_status st =
         cf_conversation_preview(r->conv, r->cli->opened.backend, send, &arena, &prompt, NULL, err);
     CF_THEN(st, tell_losses(r, send, &prompt, err));
+    r->n_prompt = st == CF_OK ? count_tokens(r, send, prompt.text.n, &arena) : 0;
     cf_arena_deinit(&arena);
     return st == CF_ENOMEM ? st : CF_OK;
 }

@@ -140,6 +140,42 @@ static void test_run__choice_in_thinking(void **state)
     cf_program_deinit(&p);
 }
 
+/* A server that cuts a long prompt silently is found out by what it counts; of
+ * its tools nothing is claimed that it does not show. */
+static void test_run__what_a_server_cuts(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char reply[] =
+        "data: {\"choices\":[{\"delta\":{\"content\":\"yes\"},\"finish_reason\":null}]}\n\n"
+        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{"
+        "\"prompt_tokens\":2,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
+    static char tokens[40 * 25 + 20] = "{\"tokens\":[{\"id\":7,\"piece\":\"a\"}";
+    for (int i = 1; i < 40; i++) {
+        strcat(tokens, ",{\"id\":7,\"piece\":\"a\"}");
+    }
+    strcat(tokens, "]}");
+    const cf_path_answer cuts[] = {
+        {.path = "/props", .body = "{\"default_generation_settings\":{\"n_ctx\":8}}"},
+        {.path = "/apply-template",
+         .body = "{\"prompt\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                 "aaaaa\"}"},
+        {.path = "/tokenize", .body = tokens},
+        {.path = "/v1/chat/completions", .body = reply},
+        {.path = NULL}};
+    cf_program p;
+    cf_path_server server;
+    cf_path_server_start(&server, cuts);
+    CF_PROGRAM(&p, "run", "--no-store", "--tools", tools, "-m", server.url, "Go");
+    cf_path_server_stop(&server);
+    assert_int_equal(p.status, 0);
+    assert_string_equal(cf_buf_cstr(&p.err),
+                        "[prompt] tool f is lost: the server writes the same prompt without it\n"
+                        "[prompt] a part of the prompt is lost: the server read 2 of about 40 "
+                        "tokens\n");
+    cf_program_deinit(&p);
+}
+
 static void test_parse__status(void **state)
 {
     (void)state;
@@ -240,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_run__canned_beside_demo),
         cmocka_unit_test(test_run__hammer_names_itself),
         cmocka_unit_test(test_run__choice_in_thinking),
+        cmocka_unit_test(test_run__what_a_server_cuts),
         cmocka_unit_test(test_parse__status),
         cmocka_unit_test(test_parse__all_families),
         cmocka_unit_test(test_parse__all_families_over_a_long_reply),
