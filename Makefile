@@ -241,13 +241,15 @@ install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS) $(INCLUDE)/.made
 	install -m 644 $(B)/completion.fish $D$(FISH_DIR)/confab.fish
 	install -d $D$(DATADIR)/applications
 	install -m 644 docs/packaging/confab.desktop $D$(DATADIR)/applications
+	install -d $D$(DATADIR)/metainfo
+	install -m 644 docs/packaging/confab.metainfo.xml $D$(DATADIR)/metainfo
 	install -m 644 LICENSE README.md docs/changelog.md $D$(DOC_DIR)
 	install -d $D$(DOC_DIR)/examples/python
 	install -m 644 $(wildcard docs/examples/*.*) $D$(DOC_DIR)/examples
 	install -m 644 $(wildcard docs/examples/python/*.py) \
 	  $D$(DOC_DIR)/examples/python
 	install -m 644 $(LIB_A) $D$(LIBDIR)/libconfab.a
-	install -m 755 $(LIB_SO) $D$(LIBDIR)/libconfab.so.$(VERSION)
+	install -m 644 $(LIB_SO) $D$(LIBDIR)/libconfab.so.$(VERSION)
 	ln -sf libconfab.so.$(VERSION) $D$(LIBDIR)/libconfab.so.0
 	ln -sf libconfab.so.0 $D$(LIBDIR)/libconfab.so
 	install -d $D$(INCLUDEDIR)/confab
@@ -260,11 +262,18 @@ install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS) $(INCLUDE)/.made
 	  'Libs.private: $(strip $(STORE_LIBS) $(CORE_LIBS))' \
 	  > $D$(LIBDIR)/pkgconfig/confab.pc
 
+# The same without symbols: 25 MB in place of 150.
+install-strip: install
+	strip $D$(BINDIR)/confab
+	strip --strip-unneeded $D$(LIBDIR)/libconfab.so.$(VERSION)
+	strip --strip-debug $D$(LIBDIR)/libconfab.a
+
 # Removes what install put there, and nothing else but emptied folders of its
 # own.
 uninstall:
 	rm -f $D$(BINDIR)/confab $D$(MANDIR)/man1/confab.1 \
 	  $D$(DATADIR)/applications/confab.desktop \
+	  $D$(DATADIR)/metainfo/confab.metainfo.xml \
 	  $D$(BASH_DIR)/confab $D$(ZSH_DIR)/_confab $D$(FISH_DIR)/confab.fish \
 	  $D$(LIBDIR)/libconfab.a $D$(LIBDIR)/libconfab.so.0 \
 	  $D$(LIBDIR)/libconfab.so.$(VERSION) \
@@ -470,6 +479,6 @@ clean:
 
 .PHONY: all deb dist npm wheel perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
-        $(LINT) cov clean install uninstall
+        $(LINT) cov clean install install-strip uninstall
 
 -include $(shell [ -d $(B) ] && find $(B) -name '*.d')
