@@ -3,6 +3,7 @@
  * bytes.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "core/api/backend.h"
 #include "core/api/message_form.h"
@@ -115,6 +116,39 @@ static void write_spans(cf_jw *w, const cf_prompt *p)
         cf_jw_end(w);
     }
     cf_jw_end(w);
+}
+
+/* How many spans from *p on one line of the template wrote of one message or tool; *path
+ * is what they have in common. */
+static size_t spans_alike(const cf_prompt_span *s, size_t n, cf_str *path)
+{
+    size_t k = 1;
+    *path = s[0].path;
+    while (k < n && s[k].source == s[0].source && s[k].line == s[0].line &&
+           s[k].index == s[0].index) {
+        path->n = cf_str_eq(*path, s[k].path) ? path->n : 0;
+        k++;
+    }
+    return k;
+}
+
+/* A line for each origin, for people: the template's line, what it wrote, and the text. */
+static void spans_text(cf_buf *out, const cf_prompt *p)
+{
+    size_t k;
+    for (size_t i = 0; i < p->n_spans; i += k) {
+        const cf_prompt_span *s = &p->spans[i];
+        char from[48];
+        cf_str path;
+        k = spans_alike(s, p->n_spans - i, &path);
+        const cf_prompt_span *last = &p->spans[i + k - 1];
+        bool is_given = s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL;
+        snprintf(from, sizeof from, is_given ? "%s %u%.*s" : "%s", cf_span_source_name(s->source),
+                 (unsigned)s->index, (int)(path.n < 30 ? path.n : 30), path.p);
+        cf_buf_addf(out, "%4u  %-20s ", (unsigned)s->line, from);
+        cf_safe_line(out, p->text.p + s->off, (size_t)last->off + last->len - s->off);
+        cf_buf_addc(out, '\n');
+    }
 }
 
 static void write_error(cf_jw *w, const cf_template_error *why, const cf_error *err)
@@ -500,8 +534,12 @@ static int print_result(render_job *job, cf_str context, const rendered *from)
 {
     cf_buf out = CF_BUF_INIT;
     cf_error err;
-    bool is_json = job->mask || job->spans || job->cli->is_json;
-    if (job->ledger) {
+    bool is_text = job->spans && !job->mask && !job->ids && !job->cli->is_json &&
+                   isatty(STDOUT_FILENO) != 0;
+    bool is_json = !is_text && (job->mask || job->spans || job->cli->is_json);
+    if (is_text) {
+        spans_text(&out, &from->r.prompt);
+    } else if (job->ledger) {
         if (write_ledger(job, &out, context, from, &err) != CF_OK) {
             cf_buf_deinit(&out);
             return cf_cli_fail(job->cli, &err);
@@ -612,7 +650,7 @@ static const cf_opt_row options[] = {
     {"--batch", 0, CF_OPT_STR, offsetof(render_job, batch), "FILE",
      "render the context (and template) of each line of a JSON Lines file", 0},
     {"--spans", 0, CF_OPT_FLAG, offsetof(render_job, spans), NULL,
-     "print JSON with the origin of every byte", 0},
+     "print the origin of every byte: a line each on a terminal, else JSON", 0},
     {"--ids", 0, CF_OPT_FLAG, offsetof(render_job, ids), NULL,
      "print the token ids of the prompt (with -m)", 0},
     {"--mask", 0, CF_OPT_FLAG, offsetof(render_job, mask), NULL,
