@@ -816,9 +816,15 @@ static cf_status read_prompt(run *r, const char *text, cf_buf *prompt, cf_error 
     r->has_prompt = text != NULL && strcmp(text, "-") != 0;
     if (r->has_prompt) {
         cf_buf_adds(prompt, text);
-        return cf_buf_check(prompt, err);
+        CF_TRY(cf_buf_check(prompt, err));
+    } else {
+        CF_TRY(cf_os_read_file(prompt, "-", PROMPT_MAX, err));
     }
-    return cf_os_read_file(prompt, "-", PROMPT_MAX, err);
+    const bool may_be_empty =
+        cf_attach_options_any(&r->attached) || (r->continue_id != NULL && !r->has_prompt);
+    const cf_str said = cf_str_trim(cf_buf_str(prompt));
+    return said.n > 0 || may_be_empty ? CF_OK
+                                      : cf_fail(err, CF_EINVAL, "the message is empty");
 }
 
 static cf_status run_all(run *r, const char *text, cf_error *err)

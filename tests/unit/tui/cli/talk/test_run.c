@@ -268,6 +268,26 @@ static void test_run__files_need_a_server(void **state)
     cf_program_deinit(&p);
 }
 
+/* An empty message, as the left side of a pipe that failed leaves it, is refused. */
+static void test_run__empty_message(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char *const given[] = {"", " \n"};
+    for (size_t i = 0; i < 2; i++) {
+        cf_program p;
+        const char *const piped[] = {"run", "--no-store", NULL};
+        cf_program_run(&p, piped, given[i], strlen(given[i]));
+        assert_int_equal(p.status, 2);
+        assert_string_equal(cf_buf_cstr(&p.err), "confab run: the message is empty\n");
+        assert_int_equal(p.out.n, 0);
+        cf_program_deinit(&p);
+        CF_PROGRAM(&p, "run", "--no-store", given[i]);
+        assert_int_equal(p.status, 2);
+        cf_program_deinit(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_parse__all_families),
         cmocka_unit_test(test_parse__all_families_over_a_long_reply),
         cmocka_unit_test(test_run__files_need_a_server),
+        cmocka_unit_test(test_run__empty_message),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }
