@@ -2,10 +2,12 @@
  * cmd_proxy.c - confab proxy: records what another program sends to its model.
  */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/json/json_writer.h"
 #include "tui/cli/serve/exchange_line.h"
 #include "tui/cli/serve/traffic_run.h"
 #include "tui/cli/shell/cli.h"
@@ -50,13 +52,62 @@ static cf_status run(cf_cli *cli, const cf_upstream *up, const cf_http_options *
     return st;
 }
 
+/* What a replay has answered so far. */
+typedef struct replaying {
+    const cf_cli *cli;
+    bool is_check;
+    atomic_bool has_diverged;
+} replaying;
+
+/* A line a request; a check ends at the first that was not recorded. */
+static void tell_replayed(void *ud, const cf_replayed *x)
+{
+    replaying *r = ud;
+    cf_buf line = CF_BUF_INIT;
+    char id[CF_UUID_TEXT + 1] = "";
+    if (!cf_uuid_is_nil(x->exchange)) {
+        cf_uuid_format(id, x->exchange);
+    }
+    if (r->cli->is_json) {
+        cf_jw w;
+        cf_jw_init(&w, &line);
+        cf_jw_object(&w, NULL);
+        cf_jw_text(&w, "replay", cf_replay_name(x->how));
+        cf_jw_str(&w, "method", x->method);
+        cf_jw_str(&w, "path", x->path);
+        cf_jw_text(&w, "exchange", id[0] != '\0' ? id : NULL);
+        cf_jw_text(&w, "differs", x->differs[0] != '\0' ? x->differs : NULL);
+        cf_jw_end(&w);
+    } else {
+        cf_buf_addf(&line, "%-8s %.*s %.*s  %s%s%s", cf_replay_name(x->how), (int)x->method.n,
+                    x->method.p, (int)(x->path.n < 200 ? x->path.n : 200), x->path.p, id,
+                    x->differs[0] != '\0' ? "  differs at " : "", x->differs);
+    }
+    cf_buf_addc(&line, '\n');
+    cf_out(stdout, cf_buf_str(&line), r->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    fflush(stdout);
+    cf_buf_deinit(&line);
+    if (r->is_check && x->how == CF_REPLAY_NONE) {
+        atomic_store(&r->has_diverged, true);
+        atomic_store(cf_cli_cancel(), true);
+    }
+}
+
 /* Answers from the history alone. */
-static cf_status replay(cf_cli *cli, const cf_http_options *http, bool has_screen, cf_error *err)
+static cf_status replay(cf_cli *cli, const cf_http_options *http, bool has_screen, replaying *r,
+                        cf_error *err)
 {
     cf_traffic_run t;
+    cf_replay *from = NULL;
     CF_TRY(cf_traffic_run_init(&t, cli, has_screen, err));
-    const cf_http_handler handler = cf_replay_handler(t.store);
-    cf_status st = cf_traffic_run_serve(&t, http, &handler, "the history", err);
+    const cf_replay_options o = {
+        .store = t.store, .told = has_screen ? NULL : tell_replayed, .ud = r};
+    cf_status st = cf_replay_new(&from, &o, err);
+    if (st == CF_OK) {
+        const cf_http_handler handler = cf_replay_handler(from);
+        st = cf_traffic_run_serve(&t, http, &handler, "the history", err);
+    }
+    cf_replay_free(from);
     cf_traffic_run_deinit(&t);
     return st;
 }
@@ -87,7 +138,7 @@ typedef struct asked {
     cf_upstream up;
     cf_http_options http;
     const char *script_path, *break_text;
-    bool is_replay, has_screen;
+    bool is_replay, is_check, has_screen;
 } asked;
 
 static const asked initial = {.http = {.listen = "127.0.0.1:8088"}};
@@ -102,6 +153,8 @@ static const cf_opt_row options[] = {
      "certificates to trust instead of the system's", 0},
     {"--replay", 0, CF_OPT_FLAG, offsetof(asked, is_replay), NULL,
      "answer from the history with the recorded replies, without a server", 0},
+    {"--check", 0, CF_OPT_FLAG, offsetof(asked, is_check), NULL,
+     "with --replay: end with status 1 at the first request that was not recorded", 0},
     {"--break", 0, CF_OPT_STR, offsetof(asked, break_text), "TEXT",
      "hold requests that contain TEXT (\"\": all) until confab watch releases "
      "them",
@@ -126,13 +179,20 @@ static int run_proxy(cf_cli *cli, void *state)
     if (a->http.token == NULL) {
         a->http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
+    if (a->is_check && (!a->is_replay || a->has_screen)) {
+        return cf_cli_usage(cli, "--check is for --replay without --screen");
+    }
     a->up.key = cf_secret_key();
+    replaying r = {.cli = cli, .is_check = a->is_check};
     cf_error err;
     cf_status st = a->script_path != NULL
                        ? script(cli, &a->http, a->script_path, a->has_screen, &err)
-                   : a->is_replay ? replay(cli, &a->http, a->has_screen, &err)
+                   : a->is_replay ? replay(cli, &a->http, a->has_screen, &r, &err)
                                   : run(cli, &a->up, &a->http, a->break_text, a->has_screen, &err);
-    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+    if (st == CF_OK) {
+        return atomic_load(&r.has_diverged) ? CF_EXIT_FINDING : CF_EXIT_OK;
+    }
+    return cf_cli_fail(cli, &err);
 }
 
 const cf_cli_command cf_cmd_proxy = {

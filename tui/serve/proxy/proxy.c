@@ -138,9 +138,20 @@ static bool stop_at_break(const cf_proxy *proxy, const cf_http_request *r, cf_st
     return goes;
 }
 
+/* A client that hears 426 goes on over HTTP at once; one whose upgrade is
+ * ignored tries again and again. */
+static bool wants_upgrade(const cf_http_request *r)
+{
+    return cf_http_name_is(cf_http_header_get(r->headers, r->n_headers, "Upgrade"), "websocket");
+}
+
 static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
 {
     const cf_proxy *proxy = ud;
+    if (wants_upgrade(r)) {
+        cf_api_fail(r, a, 426, "upgrade_refused", "WebSockets are not passed on; use HTTP");
+        return;
+    }
     cf_str body = r->body;
     cf_upstream_link *link = NULL;
     cf_error err;

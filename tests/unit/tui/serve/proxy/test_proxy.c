@@ -570,7 +570,9 @@ static void test_replay__same_bytes_without_a_server(void **state)
     chat(&f, ASK(U("a")), SAID("old"));
     chat(&f, ASK(U("a")), SAID("new"));
     int n_asked = f.fake.n_asked;
-    const cf_http_handler handler = cf_replay_handler(f.store);
+    cf_replay *replay;
+    T_OK(cf_replay_new(&replay, &(cf_replay_options){.store = f.store}, &err), err);
+    const cf_http_handler handler = cf_replay_handler(replay);
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
     const char *url = cf_http_server_url(server);
@@ -580,6 +582,68 @@ static void test_replay__same_bytes_without_a_server(void **state)
     assert_non_null(strstr(cf_buf_cstr(&out), "not_recorded"));
     assert_int_equal(f.fake.n_asked, n_asked);
     cf_http_server_free(server, 0);
+    cf_replay_free(replay);
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+/* What was told of the last request. */
+static void on_told(void *ud, const cf_replayed *r)
+{
+    snprintf(ud, 200, "%s %s", cf_replay_name(r->how), r->differs);
+}
+
+/* Other ids in the body make no other request; other messages and tools do. */
+static void test_replay__by_messages_and_tools(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *told;
+        int status;
+    } rows[] = {
+        {"{\"model\":\"m\",\"user\":\"1\",\"messages\":[" U("a") "]}", "exact ", 200},
+        {"{\"model\":\"m\",\"user\":\"2\",\"messages\":[" U("a") "]}", "messages /user", 200},
+        {"{\"model\":\"m\",\"user\":\"1\",\"messages\":[" U("b") "]}", "none /messages/0/content",
+         404},
+        {"{\"model\":\"m\",\"user\":\"1\",\"messages\":[" U(
+             "a") "],\"tools\":[{\"type\":"
+                  "\"function\",\"function\":{\"name\":\"f\"}}]}",
+         "none /tools", 404}};
+    fixture f;
+    cf_error err;
+    cf_http_server *server;
+    cf_replay *replay;
+    char told[200] = "";
+    setup(&f);
+    chat(&f, rows[0].body, SAID("old"));
+    const cf_replay_options o = {.store = f.store, .told = on_told, .ud = told};
+    T_OK(cf_replay_new(&replay, &o, &err), err);
+    const cf_http_handler handler = cf_replay_handler(replay);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_buf out = CF_BUF_INIT;
+        assert_int_equal(
+            http_ask(cf_http_server_url(server), "/v1/chat/completions", NULL, rows[i].body, &out),
+            rows[i].status);
+        assert_string_equal(told, rows[i].told);
+        cf_buf_deinit(&out);
+    }
+    cf_http_server_free(server, 0);
+    cf_replay_free(replay);
+    teardown(&f);
+}
+
+/* A client that asks for a WebSocket is told at once to go on without. */
+static void test_proxy__refuses_upgrades(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    assert_int_equal(
+        via(&f, "/v1/responses", "Upgrade: websocket\nConnection: Upgrade", NULL, &out), 426);
+    assert_int_equal(f.fake.n_asked, 0);
     cf_buf_deinit(&out);
     teardown(&f);
 }
@@ -859,6 +923,8 @@ int main(void)
         cmocka_unit_test(test_record__reads_everything_once),
         cmocka_unit_test(test_record__shows_a_running_reply),
         cmocka_unit_test(test_replay__same_bytes_without_a_server),
+        cmocka_unit_test(test_replay__by_messages_and_tools),
+        cmocka_unit_test(test_proxy__refuses_upgrades),
         cmocka_unit_test(test_findings__cut),
         cmocka_unit_test(test_findings__cache_lost),
         cmocka_unit_test(test_findings__cache_lost_from_when_on),
