@@ -126,6 +126,11 @@ CF_MUST_USE cf_status cf_open_media(cf_media **out, const cf_engine *engine,
  * name.  CF_ENOTFOUND, CF_EIO, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_open_template_text(cf_buf *out, const char *name, cf_error *err);
 
+/* The special tokens of a tokenizer_config.json that holds the template `name`,
+ * as variables of a context: bos_token, eos_token ...; a new object, empty for
+ * any other file and for built-in templates.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_open_template_tokens(json_t **out, const char *name, cf_error *err);
+
 /* Appends the source that the options name, or else `engine`'s own (NULL: it
  * has none), and says in *from where it came from: a file, a name, "model".
  * Without either, nothing is appended and *from is "none".  Errors as above. */

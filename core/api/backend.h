@@ -576,9 +576,10 @@ CF_MUST_USE cf_status cf_backend_script_new(cf_backend **out, const json_t *scri
 void cf_backend_script_set(cf_backend *backend, const cf_script_options *options);
 
 /* No model: renders prompts, and answers every request with the fault "model
- * not found" and what to do.  renderer.render NULL: plain. */
+ * not found" and what to do.  renderer.render NULL: plain.  `tok` (borrowed, may be
+ * NULL) has the special tokens of the prompts. */
 CF_MUST_USE cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer,
-                                          cf_error *err);
+                                          const cf_tokenizer *tok, cf_error *err);
 
 CF_END_DECLS
 

@@ -9,6 +9,7 @@
 typedef struct none {
     cf_backend base;
     cf_prompt_renderer renderer;
+    const cf_tokenizer *tok; /* NULL: no vocabulary */
 } none;
 
 static cf_backend_info get_info(const cf_backend *b)
@@ -44,14 +45,15 @@ static cf_status render(cf_backend *b, const cf_chat_request *request, cf_arena 
     if (context == NULL) {
         return cf_oom_for(err, "the context");
     }
-    cf_status st = cf_chat__render(&n->renderer, request, context, arena, out, err);
+    cf_status st = n->tok != NULL ? cf_prompt_add_special(context, n->tok, err) : CF_OK;
+    CF_THEN(st, cf_chat__render(&n->renderer, request, context, arena, out, err));
     json_decref(context);
     return st;
 }
 
 static cf_status clone(cf_backend **out, const cf_backend *b, cf_error *err)
 {
-    return cf_backend_none_new(out, ((const none *)b)->renderer, err);
+    return cf_backend_none_new(out, ((const none *)b)->renderer, ((const none *)b)->tok, err);
 }
 
 static const cf_backend__ops none_ops = {
@@ -62,7 +64,8 @@ static const cf_backend__ops none_ops = {
     .clone = clone,
 };
 
-cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer, cf_error *err)
+cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer,
+                              const cf_tokenizer *tok, cf_error *err)
 {
     none *n = cf_calloc(1, sizeof *n);
     if (n == NULL) {
@@ -70,6 +73,7 @@ cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer, cf_
     }
     n->base.ops = &none_ops;
     n->renderer = renderer.render != NULL ? renderer : cf_renderer_plain();
+    n->tok = tok;
     *out = &n->base;
     return CF_OK;
 }

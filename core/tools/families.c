@@ -700,7 +700,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                 .name = "olmo3", /* OLMo 3 */
                 .marks = {WRITES("<function_calls>")},
                 .hints = {HINT("olmo3"), HINT("olmo-3")},
-                .rules = {FENCE(CF_LEX_PYTHON), MARKER("<|im_end|>")},
+                .rules = {FENCE(CF_LEX_PYTHON_LINES), MARKER("<|im_end|>")},
                 .calls = {.form = CF_FORM_PYTHON,
                           .values = CF_VALUES_JSON,
                           .open = "<function_calls>\n",

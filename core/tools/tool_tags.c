@@ -226,6 +226,18 @@ static cf_tool__step read_key(walker *k)
     return CF_STEP_ON;
 }
 
+/* Whether a mark or nothing follows a call's end in a section: before other text
+ * the end is part of a value. */
+static bool is_before_mark(walker *k, size_t at)
+{
+    at = skip_space(k, at);
+    if (at == k->raw.n) {
+        k->ran_out = k->ran_out || !k->is_final;
+        return k->is_final;
+    }
+    return k->raw.p[at] == cf_tool__trim(k->y->call_close).p[0];
+}
+
 /* Whether this may follow a value's closing literal, or replace it. */
 static bool may_follow(walker *k, size_t at, bool is_call_end)
 {
@@ -241,7 +253,7 @@ static bool may_follow(walker *k, size_t at, bool is_call_end)
     for (size_t i = 0; i < 2; i++) {
         size_t after = at;
         if (next[i] != NULL && literal(k, &after, cf_tool__trim(next[i]))) {
-            return true;
+            return is_call_end || i == 0 || y->close == NULL || is_before_mark(k, after);
         }
     }
     return false;

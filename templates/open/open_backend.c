@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/edit_distance.h"
 #include "core/base/os.h"
+#include "core/json/json_builder.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
 
@@ -58,24 +59,34 @@ static bool is_gguf(const char *name)
     return is;
 }
 
+/* Reads a file; *config is the object in it, a new reference, NULL where it is
+ * not JSON.  Text that starts like an object may still be a template. */
+static cf_status read_either(cf_buf *text, json_t **config, const char *name, cf_error *err)
+{
+    cf_error ignored;
+    CF_TRY(cf_os_read_file(text, name, TEMPLATE_MAX, err));
+    if (text->n == 0 || text->p[0] != '{' ||
+        cf_json_read_doubles(config, text->p, text->n, &ignored) != CF_OK ||
+        !json_is_object(*config)) {
+        json_decref(*config);
+        *config = NULL;
+    }
+    return CF_OK;
+}
+
 /* A template's file, or the JSON file that holds one. */
 static cf_status read_file(cf_buf *out, const char *name, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     json_t *config = NULL;
-    cf_error ignored;
     if (cf_os_is_dir(name)) {
         return cf_fail(err, CF_EINVAL, "%.80s is a folder: use -m for its template", name);
     }
     if (is_gguf(name)) {
         return cf_fail(err, CF_EINVAL, "%.200s is a GGUF file: use -m for its template", name);
     }
-    cf_status st = cf_os_read_file(&text, name, TEMPLATE_MAX, err);
-    /* Text that starts like an object may still be a template. */
-    bool is_json = st == CF_OK && text.n > 0 && text.p[0] == '{' &&
-                   cf_json_read_doubles(&config, text.p, text.n, &ignored) == CF_OK &&
-                   json_is_object(config);
-    if (is_json) {
+    cf_status st = read_either(&text, &config, name, err);
+    if (config != NULL) {
         st = template_in(out, config, name, err);
     } else if (st == CF_OK) {
         cf_buf_add(out, text.p, text.n);
@@ -112,6 +123,33 @@ cf_status cf_open_template_text(cf_buf *out, const char *name, cf_error *err)
     }
     cf_buf_add(out, source.p, source.n);
     return cf_buf_check(out, err);
+}
+
+cf_status cf_open_template_tokens(json_t **out, const char *name, cf_error *err)
+{
+    static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token",
+                                       "sep_token", "cls_token", "mask_token"};
+    cf_buf text = CF_BUF_INIT;
+    json_t *config = NULL;
+    cf_error ignored;
+    cf_jb b = CF_JB_INIT;
+    if (is_gguf(name) || read_either(&text, &config, name, &ignored) != CF_OK) {
+        config = NULL;
+    }
+    cf_jb_object(&b, NULL);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const json_t *v = json_object_get(config, keys[i]);
+        v = json_is_object(v) ? json_object_get(v, "content") : v;
+        if (json_is_string(v)) {
+            cf_jb_add(&b, keys[i], v);
+        }
+    }
+    cf_jb_end(&b);
+    cf_status st = cf_jb_finish(&b, out, err);
+    cf_jb_deinit(&b);
+    json_decref(config);
+    cf_buf_deinit(&text);
+    return st;
 }
 
 static cf_str source_of(const cf_opened *b)
@@ -241,7 +279,8 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *f
         return cf_backend_remote_new(&b->backend, model, &remote, err);
     }
     if (o->allows_no_weights && !cf_engine_get_info(b->engine).has_weights) {
-        return cf_backend_none_new(&b->backend, renderer_of(b), err);
+        return cf_backend_none_new(&b->backend, renderer_of(b), cf_engine_tokenizer(b->engine),
+                                   err);
     }
     CF_TRY(cf_prefix_cache_new(&b->prefixes, b->engine, prefix_bytes(), err));
     cf_core_options core = {.renderer = renderer_of(b),
@@ -278,7 +317,7 @@ cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o, cf_err
     }
     cf_status st = open_template(&b, &with_template, err);
     CF_THEN(st, choose_family(&b, NULL, err));
-    CF_THEN(st, cf_backend_none_new(&b.backend, renderer_of(&b), err));
+    CF_THEN(st, cf_backend_none_new(&b.backend, renderer_of(&b), NULL, err));
     if (st != CF_OK) {
         cf_opened_close(&b);
         return st;

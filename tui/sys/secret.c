@@ -27,6 +27,10 @@ void cf_secret_take(void)
     }
     cf_free(key);
     key = copy;
+    /* The bytes themselves: /proc shows root the environment as it began. */
+    for (char *at = getenv(name); *at != '\0'; at++) { /* NOLINT(concurrency-mt-unsafe) */
+        *at = '\0';
+    }
     unsetenv(name); /* NOLINT(concurrency-mt-unsafe) */
 #ifdef __linux__
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -29,6 +29,7 @@ typedef struct render_job {
     cf_cli *cli;
     cf_render_media media;
     const cf_tokenizer *tok;
+    json_t *tokens;   /* special tokens of the template's file; NULL: none */
     cf_template *tpl; /* of -t or the model; NULL: lines bring their own */
     cf_template_options options;
     const char *from;              /* of the template, for messages */
@@ -52,6 +53,9 @@ static cf_status open_template(render_job *job, cf_template_error *why, cf_error
     cf_buf text = CF_BUF_INIT;
     cf_status st =
         cf_open_template_source(&text, &job->from, &job->cli->open, job->cli->opened.engine, err);
+    if (st == CF_OK && job->cli->open.template_name != NULL) {
+        st = cf_open_template_tokens(&job->tokens, job->cli->open.template_name, err);
+    }
     if (st == CF_OK && text.n + (size_t)(job->cli->open.template_name != NULL) > 0) {
         cf_str source = cf_buf_str(&text);
         st = cf_template_compile(&job->cli->opened.tpl, source, &job->options, &job->cli->arena,
@@ -308,7 +312,7 @@ static void bench(render_job *job, const cf_template *tpl, const cf_context *con
 static cf_status read_context(render_job *job, cf_str text, cf_context **out, cf_error *err)
 {
     cf_buf full = CF_BUF_INIT;
-    cf_status st = cf_context_text_special(&full, text, job->tok, err);
+    cf_status st = cf_context_text_special(&full, text, job->tokens, job->tok, err);
     CF_THEN(st, cf_context_read(out, cf_buf_str(&full), &job->cli->arena, err));
     cf_buf_deinit(&full);
     return st;
@@ -322,7 +326,7 @@ static cf_status render_shaped(render_job *job, const cf_template *tpl, cf_str t
     cf_buf full = CF_BUF_INIT;
     json_t *values = NULL;
     const cf_prompt_renderer r = cf_renderer_template(tpl);
-    cf_status st = cf_context_text_special(&full, text, job->tok, err);
+    cf_status st = cf_context_text_special(&full, text, job->tokens, job->tok, err);
     CF_THEN(st, cf_json_read(&values, cf_buf_cstr(&full), full.n, err));
     CF_THEN(st, r.render(r.ud, values, &job->cli->arena, out, err));
     json_decref(values);
@@ -712,6 +716,7 @@ static int run_render(cf_cli *cli, void *state)
                 (double)job->bench_best / 1000.0 / (double)job->bench_contexts);
     }
     cf_render_media_close(&job->media);
+    json_decref(job->tokens);
     return status;
 }
 

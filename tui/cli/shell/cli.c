@@ -58,8 +58,9 @@ static const cf_opt_row common_rows[] = {
      "less precise (default: 16)",
      0},
     {"--kernels", 0, CF_OPT_STR, offsetof(cf_cli, open.kernel_set), "SET",
-     "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, avx512-vbmi, "
-     "neon, neon-dot or neon-i8mm (default: the best one available)",
+     "instruction set: avx2, avx2-vnni, avx512, avx512-vnni, avx512-vbmi, neon, "
+     "neon-dot or neon-i8mm, all with the same bits (default: the best one available); ref: the "
+     "arithmetic of --exact",
      0},
     {"--encoder-blas", 0, CF_OPT_STR, offsetof(cf_cli, open.encoder_blas), "WHEN",
      "use OpenBLAS for image and audio encoders: on, off or auto (default: "

@@ -57,7 +57,7 @@ cf_status cf_render_media_see(cf_media_prompt *out, const cf_render_media *m,
     if (m->cache == NULL) {
         return CF_OK;
     }
-    cf_status st = cf_context_text_special(&full, context, how->tok, err);
+    cf_status st = cf_context_text_special(&full, context, NULL, how->tok, err);
     CF_THEN(st, cf_json_read(&values, cf_buf_cstr(&full), full.n, err));
     cf_buf_deinit(&full);
     if (st != CF_OK) {

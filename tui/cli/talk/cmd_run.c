@@ -834,6 +834,7 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     CF_THEN(st, read_files(r, err));
     cf_open_options open = r->cli->open;
     open.has_tools = r->tools != NULL || r->mcp.path != NULL;
+    open.allows_no_weights = r->show_prompt;
     CF_THEN(st, cf_open_backend(&r->cli->opened, &open, r->family, err));
     if (st == CF_OK) {
         cf_cli_note_template(r->cli, r->cli->opened.engine);

@@ -104,9 +104,10 @@ static void add_missing(cf_buf *out, const json_t *all, const json_t *present, s
     cf_buf_addc(out, '}');
 }
 
-cf_status cf_context_text_special(cf_buf *out, cf_str text, const cf_tokenizer *tok, cf_error *err)
+cf_status cf_context_text_special(cf_buf *out, cf_str text, const json_t *tokens,
+                                  const cf_tokenizer *tok, cf_error *err)
 {
-    if (tok == NULL) {
+    if (tok == NULL && json_object_size(tokens) == 0) {
         cf_buf_add(out, text.p, text.n);
         return cf_buf_check(out, err);
     }
@@ -116,7 +117,12 @@ cf_status cf_context_text_special(cf_buf *out, cf_str text, const cf_tokenizer *
     cf_status st = present != NULL ? look(text, present, &n_members, &end, err) : cf_oom(err);
     if (st == CF_OK) {
         all = cf_json_copy(present);
-        st = all != NULL ? cf_prompt_add_special(all, tok, err) : cf_oom(err);
+        bool ok = all != NULL &&
+                  (tokens == NULL || json_object_update_missing(all, cf_json_ref(tokens)) == 0);
+        st = ok ? CF_OK : cf_oom(err);
+    }
+    if (st == CF_OK && tok != NULL) {
+        st = cf_prompt_add_special(all, tok, err);
     }
     if (st == CF_OK) {
         cf_buf_add(out, text.p, end - 1);

@@ -7,6 +7,7 @@
 
 #include "core/api/tokenizer.h"
 #include "core/base/buf.h"
+#include "core/json/json.h"
 
 /*
  * Finds the member `key` of the object in `text`: *value is its value in
@@ -19,11 +20,12 @@
 CF_MUST_USE cf_status cf_context_text_cut(cf_str text, const char *key, cf_str *value, cf_buf *rest,
                                           cf_error *err);
 
-/* Appends `text`, a JSON object, with the bos_token and eos_token of a
- * vocabulary where it has no such key.  `tok` NULL: the text as it is, not
- * looked at.  Errors as above. */
-CF_MUST_USE cf_status cf_context_text_special(cf_buf *out, cf_str text, const cf_tokenizer *tok,
-                                              cf_error *err);
+/* Appends `text`, a JSON object, with the variables of `tokens` (an object, may
+ * be NULL) and the bos_token and eos_token of a vocabulary, each where it has no
+ * such key yet.  Without both: the text as it is, not looked at.  Errors as
+ * above. */
+CF_MUST_USE cf_status cf_context_text_special(cf_buf *out, cf_str text, const json_t *tokens,
+                                              const cf_tokenizer *tok, cf_error *err);
 
 /* Whether the JSON object `text` has a member `key` that is not null. */
 bool cf_context_text_has(cf_str text, const char *key);

@@ -31,11 +31,16 @@ static cf_status render_media(const cf_diff_half *half, const cf_prompt_renderer
 static cf_status render_with(const cf_diff_half *half, const cf_prompt_renderer *r,
                              const json_t *context, cf_arena *arena, cf_prompt *out, cf_error *err)
 {
-    if (half->tok == NULL) {
+    if (half->tok == NULL && json_object_size(half->tokens) == 0) {
         return render_media(half, r, context, arena, out, err);
     }
     json_t *own = cf_json_deep_copy(context);
-    cf_status st = own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
+    bool ok =
+        own != NULL && (half->tokens == NULL || json_object_update_missing(own, half->tokens) == 0);
+    cf_status st = ok ? CF_OK : cf_oom(err);
+    if (st == CF_OK && half->tok != NULL) {
+        st = cf_prompt_add_special(own, half->tok, err);
+    }
     CF_THEN(st, render_media(half, r, own, arena, out, err));
     json_decref(own);
     return st;
@@ -124,6 +129,7 @@ static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair, const c
         CF_TRY(cf_buf_check(&half->source, err));
     } else {
         CF_TRY(cf_open_template_text(&half->source, name, err));
+        CF_TRY(cf_open_template_tokens(&half->tokens, name, err));
     }
     cf_status st = finish_half(half, pair->tok, false, err);
     return st != CF_OK ? cf_fail_in(err, st, name) : st;
@@ -168,6 +174,7 @@ void cf_diff_pair_close(cf_diff_pair *pair)
         cf_template_free(pair->half[i].tpl);
         cf_template_free(pair->half[i].for_tools);
         cf_buf_deinit(&pair->half[i].source);
+        json_decref(pair->half[i].tokens);
     }
     cf_engine_close(pair->engine);
     memset(pair, 0, sizeof *pair);
@@ -241,26 +248,33 @@ static cf_status render_context(const cf_diff_pair *pair, const cf_diff_half *ha
     return CF_OK;
 }
 
-cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context, cf_diff_renders *out,
-                               cf_arena *arena, cf_error *err)
+/* Reads the context with the special tokens of a side, and renders it. */
+static cf_status render_one(const cf_diff_pair *pair, int i, cf_str context, cf_diff_renders *out,
+                            cf_arena *arena, cf_error *err)
 {
+    const cf_diff_half *half = &pair->half[i];
     contexts c = {.text = context};
     cf_buf full = CF_BUF_INIT;
     cf_error ignored;
-    memset(out, 0, sizeof *out);
-    cf_status st = cf_context_text_special(&full, context, pair->tok, err);
+    cf_status st = cf_context_text_special(&full, context, half->tokens, pair->tok, err);
     CF_THEN(st, cf_context_read(&c.exact, cf_buf_str(&full), arena, err));
     if (st == CF_OK) {
         cf_ignore(cf_json_read(&c.values, cf_buf_cstr(&full), full.n, &ignored));
+        out->status[i] = render_context(pair, half, &c, arena, &out->prompt[i], &out->err[i]);
     }
-    for (int i = 0; st == CF_OK && i < 2; i++) {
-        out->status[i] =
-            render_context(pair, &pair->half[i], &c, arena, &out->prompt[i], &out->err[i]);
-    }
-    CF_THEN(st, without_memory(out, err));
     json_decref(c.values);
     cf_buf_deinit(&full);
     return st;
+}
+
+cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context, cf_diff_renders *out,
+                               cf_arena *arena, cf_error *err)
+{
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < 2; i++) {
+        CF_TRY(render_one(pair, i, context, out, arena, err));
+    }
+    return without_memory(out, err);
 }
 
 static cf_turn_options options_of(const cf_diff_pair *pair, const cf_send *send)

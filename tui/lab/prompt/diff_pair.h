@@ -15,6 +15,7 @@ typedef struct cf_diff_half {
     cf_template *tpl;
     cf_template *for_tools; /* the model's "tool_use", for contexts with tools;
                                NULL: `tpl` */
+    json_t *tokens;         /* special tokens of the template's file; may be NULL */
     cf_role_map roles;
     cf_backend *backend; /* renders with `tpl` */
     const cf_tokenizer *tok;

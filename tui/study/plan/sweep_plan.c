@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/json/json_builder.h"
+#include "templates/open.h"
 #include "tui/lab/reply/recorded.h"
 #include "tui/lab/talk/saved.h"
 #include "tui/study/plan/sweep_words.h"
@@ -343,9 +344,15 @@ static cf_status template_line(reader *r, cf_str rest, cf_error *err)
     cf_sweep_plan *p = r->p;
     CF_TRY(has_room(p->n_template, rest, "template NAME", err));
     CF_TRY(cf_plan__copy(r, &p->template_name[p->n_template], rest, err));
-    p->template_path[p->n_template] = cf_plan__find_file(r, rest);
-    if (p->template_path[p->n_template] == NULL) {
-        return cf_oom_for(err, "the plan");
+    p->template_path[p->n_template] = NULL;
+    if (!cf_str_is(rest, "model")) {
+        const char *path = cf_plan__find_file(r, rest);
+        cf_buf source = CF_BUF_INIT;
+        cf_status st =
+            path != NULL ? cf_open_template_text(&source, path, err) : cf_oom_for(err, "the plan");
+        cf_buf_deinit(&source);
+        CF_TRY(st);
+        p->template_path[p->n_template] = path;
     }
     p->n_template++;
     return CF_OK;

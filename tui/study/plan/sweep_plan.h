@@ -15,7 +15,7 @@
  *   conversations ticked       those of the caller
  *   tools FILE                 declarations for prompts that have none
  *   system NAME [TEXT]         without TEXT: no system prompt
- *   template NAME              a file or a built-in one
+ *   template NAME              a file, a built-in one, or "model" for the model's own
  *   model M [M ...]            as -m; several addresses share the work of one
  *   adapter NAME [FILE[=SCALE] ...]   LoRA adapters of model files; none
  *   sampler [NAME] greedy|OPTION=VALUE|tokens=N|repeat=N ...
@@ -107,8 +107,8 @@ typedef struct cf_sweep_plan {
     size_t n_wording;
     cf_sweep_system system[CF_SWEEP_VALUES_MAX];
     size_t n_system;
-    cf_str template_name[CF_SWEEP_VALUES_MAX]; /* as the plan has it */
-    const char *template_path[CF_SWEEP_VALUES_MAX];
+    cf_str template_name[CF_SWEEP_VALUES_MAX];      /* as the plan has it */
+    const char *template_path[CF_SWEEP_VALUES_MAX]; /* NULL: the model's own */
     size_t n_template;
     cf_sweep_model model[CF_SWEEP_VALUES_MAX];
     size_t n_model;

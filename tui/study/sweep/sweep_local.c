@@ -48,15 +48,18 @@ static cf_status take_template(local *l, size_t tpl, cf_error *err)
         return CF_OK;
     }
     const char *path = l->s->plan->template_path[tpl];
-    CF_TRY(cf_open_template_text(&l->source, path, err));
-    cf_status st = cf_template_compile(&l->tpl, cf_buf_str(&l->source), NULL, NULL, NULL, err);
-    if (st != CF_OK) {
-        return cf_fail_in(err, st, path);
+    if (path != NULL) {
+        CF_TRY(cf_open_template_text(&l->source, path, err));
+        cf_status st = cf_template_compile(&l->tpl, cf_buf_str(&l->source), NULL, NULL, NULL, err);
+        if (st != CF_OK) {
+            return cf_fail_in(err, st, path);
+        }
     }
+    const cf_template *used = path != NULL ? l->tpl : l->engine.tpl;
     const cf_lab_engine engine = {
         .engine = l->engine.engine,
         .session = {.n_ctx = l->s->o.open.n_ctx, .prefixes = l->engine.prefixes}};
-    l->family = cf_lab_use_template(l->engine.backend, &engine, l->tpl, source_of(l));
+    l->family = cf_lab_use_template(l->engine.backend, &engine, used, source_of(l));
     cf_role_map_init(&l->roles, source_of(l));
     return CF_OK;
 }

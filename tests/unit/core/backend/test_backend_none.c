@@ -21,7 +21,7 @@ static void test_none__renders_and_refuses(void **state)
     cf_arena arena;
     cf_prompt prompt;
     int n_stops = 0;
-    T_OK(cf_backend_none_new(&backend, (cf_prompt_renderer){0}, &err), err);
+    T_OK(cf_backend_none_new(&backend, (cf_prompt_renderer){0}, NULL, &err), err);
     T_OK(cf_conversation_new(&conv, NULL, &err), err);
     json_t *message = json_pack("{s:s,s:s}", "role", "user", "content", "Hi");
     cf_send send = {.message = message, .fn = count_stops, .ud = &n_stops};

@@ -93,6 +93,12 @@ static void test_parse__python(void **state)
     static const row rows[] = {
         {G3, "", "", "", OK},
         {G3, "This is some text.", "This is some text.", "", OK},
+        {CF_TOOLS_QWEN3_CODER,
+         "<tool_call>\n<function=f>\n<parameter=b>\nsee </parameter></function> inline\n"
+         "</parameter>\n</function>\n</tool_call>",
+         "\n\n", "f{\"b\":\"see </parameter></function> inline\"}", OK},
+        {CF_TOOLS_OLMO3, "<function_calls>f(title='a', body='x\ny')</function_calls>", "",
+         "f{\"title\":\"a\",\"body\":\"x\\ny\"}", OK},
         {G3, "```tool_code\ntool_name(x=1)\n```", "", "tool_name{\"x\":1}", OK},
         {G3, "```tool_code\ntool_1(x=1)\ntool_2(y=2)\n```", "", "tool_1{\"x\":1}\ntool_2{\"y\":2}",
          OK},

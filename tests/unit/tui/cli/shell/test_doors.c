@@ -122,8 +122,7 @@ static void test_folder__without_weights(void **state)
     NEED_PROGRAM();
     gives("render", "-m", place("plain"), place("hello.json"), "<s>hello");
     gives("render", "-m", place("plain"), place("tools.json"), "tools: look_up");
-    gives("render", "-t", place("plain/tokenizer_config.json"), place("hello.json"),
-          "hello"); /* no tokens without the folder */
+    gives("render", "-t", place("plain/tokenizer_config.json"), place("hello.json"), "<s>hello");
     gives("render", "-m", place("pieces"), place("hello.json"), "<hello>");
     char *text = run(0, "tokenize", "-m", place("plain"), "hello");
     assert_non_null(strstr(text, "hell"));
@@ -165,6 +164,24 @@ static void test_folder__with_weights(void **state)
         free(b);
     }
     gives("render", "-m", "lmstudio:org/name", place("hello.json"), "<s>[user]hello");
+}
+
+/* A tokenizer_config.json has its special tokens, for -t too; for its prompt a
+ * folder needs no weights. */
+static void test_folder__of_its_template_file(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    gives("render", "-t", place("plain/tokenizer_config.json"), place("hello.json"), "<s>hello");
+    cf_program p;
+    CF_PROGRAM(&p, "diff", "-a", place("plain/tokenizer_config.json"), "-b", "chatml",
+               place("hello.json"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "-<s>hello"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--no-store", "-m", place("plain"), "--show-prompt", "hi");
+    assert_int_equal(p.status, 0);
+    assert_string_equal(cf_buf_cstr(&p.out), "<s>hi");
+    cf_program_deinit(&p);
 }
 
 static void test_wrong_door__the_right_one_is_named(void **state)
@@ -209,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folder__without_weights),
         cmocka_unit_test(test_folder__with_weights),
+        cmocka_unit_test(test_folder__of_its_template_file),
         cmocka_unit_test(test_wrong_door__the_right_one_is_named),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);

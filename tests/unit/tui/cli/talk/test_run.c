@@ -97,6 +97,22 @@ static void test_run__canned_beside_demo(void **state)
     cf_program_deinit(&p);
 }
 
+/* A command of a tool finds the key neither in its own environment nor in that
+ * of confab. */
+static void test_run__key_is_nowhere_to_be_read(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    setenv("CONFAB_API_KEY", "sk-zqkey", 1);
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "-t", "qwen3", "--tools", tools, "--exec",
+               "{ cat /proc/$PPID/environ; env; } | grep -c sk-zqkey; true", "--yes", "Go");
+    unsetenv("CONFAB_API_KEY");
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "[result] 0"));
+    cf_program_deinit(&p);
+}
+
 /* The built-in template of Hammer has its family, whatever the model is. */
 static void test_run__hammer_names_itself(void **state)
 {
@@ -294,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_run__tool_round),
         cmocka_unit_test(test_run__nothing_runs_unasked),
         cmocka_unit_test(test_run__canned_beside_demo),
+        cmocka_unit_test(test_run__key_is_nowhere_to_be_read),
         cmocka_unit_test(test_run__hammer_names_itself),
         cmocka_unit_test(test_run__choice_in_thinking),
         cmocka_unit_test(test_run__what_a_server_cuts),

@@ -126,6 +126,7 @@ static void test_plan__errors_name_the_line(void **state)
     refuses("prompts p.jsonl\ncheck a regex (\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a nonsense b\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a command:true\n", "bad.txt:2:");
+    refuses("prompts p.jsonl\ntemplate modell\n", "bad.txt:2: 'modell' is neither");
     refuses("prompts p.jsonl\nsystem\n", "bad.txt:2: system NAME");
     refuses("conversations tag:x\n", "bad.txt:1: the history is not open");
     refuses("# nothing\n", "no prompts");
@@ -212,6 +213,33 @@ static void test_sweep__prompts_by_templates(void **state)
     cf_buf_deinit(&b.replies);
     cf_buf_deinit(&c.replies);
     cf_sweep_plan_deinit(&plan);
+}
+
+/* "model" is the model's own template, beside another and without any. */
+static void test_sweep__the_models_own_template(void **state)
+{
+    (void)state;
+    if (!has_bundled()) {
+        T_SKIP("no bundled model in this build");
+    }
+    cf_sweep_plan plan;
+    cf_sweep s;
+    told with = {.next = 0}, without = {.next = 0};
+    write_prompts("p.jsonl", 1);
+    read_plan(&plan, "prompts p.jsonl\ntemplate zephyr\ntemplate model\nsampler greedy tokens=9\n");
+    run_plan(&s, &plan, NULL, 1, &with);
+    assert_int_equal(s.n_failed, 0);
+    cf_sweep_deinit(&s);
+    cf_sweep_plan_deinit(&plan);
+    read_plan(&plan, "prompts p.jsonl\nsampler greedy tokens=9\n");
+    run_plan(&s, &plan, NULL, 1, &without);
+    const char *second = strchr(cf_buf_cstr(&with.replies), '\n');
+    assert_non_null(second);
+    assert_string_equal(second + 1, cf_buf_cstr(&without.replies));
+    cf_sweep_deinit(&s);
+    cf_sweep_plan_deinit(&plan);
+    cf_buf_deinit(&with.replies);
+    cf_buf_deinit(&without.replies);
 }
 
 static void test_sweep__a_template_that_fails(void **state)
@@ -587,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_compare__planted),
         cmocka_unit_test(test_compare__prompts_and_not_cells),
         cmocka_unit_test(test_sweep__prompts_by_templates),
+        cmocka_unit_test(test_sweep__the_models_own_template),
         cmocka_unit_test(test_sweep__a_template_that_fails),
         cmocka_unit_test(test_sweep__a_thousand_requests),
         cmocka_unit_test(test_sweep__resumed_after_a_kill),
