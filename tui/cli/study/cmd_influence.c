@@ -108,6 +108,7 @@ static cf_status read_options(command *c, cf_error *err)
     CF_TRY(cf_part_kinds_read(&c->o.kinds, c->a.by != NULL ? c->a.by : "", err));
     CF_TRY(read_change(c, err));
     if (c->a.part != NULL) {
+        c->o.has_no_groups = true;
         CF_TRY(read_part(c, err));
     }
     return c->a.span != NULL ? read_span(c, err) : CF_OK;
@@ -143,6 +144,27 @@ static void put_tokens(const command *c, const cf_influence_row *row, cf_jw *w)
     cf_jw_end(w);
 }
 
+static void put_part(const command *c, const cf_part *p, cf_jw *w)
+{
+    cf_buf label = CF_BUF_INIT;
+    cf_jw_text(w, "part", cf_part_kind_name(p->kind));
+    cf_jw_uint(w, "index", p->index);
+    if (p->kind == CF_PART_SENTENCE || p->kind == CF_PART_WORD) {
+        cf_jw_uint(w, "message", p->message);
+    }
+    if (p->kind == CF_PART_FIELD) {
+        cf_jw_str(w, "path", p->path);
+    }
+    if (p->kind == CF_PART_PIECE) {
+        cf_jw_uint(w, "line", p->line);
+        cf_jw_uint(w, "column", p->col);
+    }
+    cf_part_label(p, &c->c, &label);
+    cf_jw_buf(w, "label", &label);
+    cf_jw_bytes(w, "text", p->text);
+    cf_buf_deinit(&label);
+}
+
 static void put_decision(cf_jw *w, bool decides, cf_str would_say)
 {
     cf_jw_bool(w, "decides", decides);
@@ -157,7 +179,6 @@ static cf_status put_json(const command *c, const cf_influence_row *row, bool is
                           cf_error *err)
 {
     const cf_part *p = &row->part;
-    cf_buf label = CF_BUF_INIT;
     cf_jw w;
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
@@ -167,21 +188,7 @@ static cf_status put_json(const command *c, const cf_influence_row *row, bool is
             cf_jw_uint(&w, "forced", c->result.n_forced);
         }
     }
-    cf_jw_text(&w, "part", cf_part_kind_name(p->kind));
-    cf_jw_uint(&w, "index", p->index);
-    if (p->kind == CF_PART_SENTENCE || p->kind == CF_PART_WORD) {
-        cf_jw_uint(&w, "message", p->message);
-    }
-    if (p->kind == CF_PART_FIELD) {
-        cf_jw_str(&w, "path", p->path);
-    }
-    if (p->kind == CF_PART_PIECE) {
-        cf_jw_uint(&w, "line", p->line);
-        cf_jw_uint(&w, "column", p->col);
-    }
-    cf_part_label(p, &c->c, &label);
-    cf_jw_buf(&w, "label", &label);
-    cf_jw_bytes(&w, "text", p->text);
+    put_part(c, p, &w);
     if (row->has_delta) {
         cf_jw_double(&w, "delta", row->delta);
         cf_jw_double(&w, "with", c->result.with);
@@ -204,7 +211,33 @@ static cf_status put_json(const command *c, const cf_influence_row *row, bool is
     }
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');
-    cf_buf_deinit(&label);
+    return cf_jw_finish(&w, err);
+}
+
+/* Parts that are left out together. */
+static cf_status put_group_json(const command *c, const cf_influence_group *g, cf_buf *out,
+                                cf_error *err)
+{
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_array(&w, "group");
+    for (size_t i = 0; i < g->n; i++) {
+        cf_jw_object(&w, NULL);
+        put_part(c, &c->result.row[g->row[i]].part, &w);
+        cf_jw_end(&w);
+    }
+    cf_jw_end(&w);
+    cf_jw_double(&w, "delta", g->delta);
+    cf_jw_text(&w, "kind", cf_influence_kind_name(g->kind));
+    if (g->kind == CF_GROUP_SOME) {
+        cf_jw_uint(&w, "need", g->need);
+    }
+    if (c->o.instead != NULL) {
+        put_decision(&w, g->decides, g->would_say);
+    }
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
     return cf_jw_finish(&w, err);
 }
 
@@ -269,6 +302,42 @@ static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *
     }
 }
 
+static void put_group_text(const command *c, const cf_influence_group *g, cf_buf *out)
+{
+    cf_buf_addf(out, "%+9.2f  ", g->delta);
+    for (size_t i = 0; i < g->n; i++) {
+        cf_buf label = CF_BUF_INIT;
+        cf_part_label(&c->result.row[g->row[i]].part, &c->c, &label);
+        cf_buf_adds(out, i > 0 ? " + " : "");
+        cf_safe_line(out, cf_buf_cstr(&label), label.n);
+        cf_buf_deinit(&label);
+    }
+    if (g->kind == CF_GROUP_SOME) {
+        cf_buf_addf(out, "  %zu of these suffice", g->need);
+    } else {
+        cf_buf_adds(out, g->kind == CF_GROUP_EITHER ? "  either suffices" : "  both needed");
+    }
+    put_said(out, g->decides, g->would_say);
+    cf_buf_addc(out, '\n');
+}
+
+static cf_status put_groups(const command *c, cf_buf *out, cf_error *err)
+{
+    const cf_influence *v = &c->result;
+    cf_status st = CF_OK;
+    if (v->n_group > 0 && !c->cli->is_json) {
+        cf_buf_adds(out, "together:\n");
+    }
+    for (size_t i = 0; st == CF_OK && i < v->n_group; i++) {
+        if (c->cli->is_json) {
+            st = put_group_json(c, &v->group[i], out, err);
+        } else {
+            put_group_text(c, &v->group[i], out);
+        }
+    }
+    return st;
+}
+
 static void put_quoted(cf_buf *out, cf_str text)
 {
     cf_buf_addc(out, '"');
@@ -325,6 +394,7 @@ static cf_status put(const command *c, cf_buf *out, cf_error *err)
     if (st == CF_OK && n == 0) {
         st = cf_fail(err, CF_ENOTFOUND, "the prompt has no such part");
     }
+    CF_THEN(st, put_groups(c, out, err));
     return st;
 }
 

@@ -118,48 +118,103 @@ static void plant(planted *p, unsigned k, const char *cause, const char *other)
     add(p->messages, "user", json_string("what is it?"));
 }
 
-static bool names_first(const bench *b, planted *p, const char *reply, unsigned k)
+static void measure(const bench *b, planted *p, const char *reply, cf_study_case *c,
+                    cf_influence *v)
 {
     cf_error err;
     cf_conversation *conv;
-    cf_study_case c;
-    cf_influence v;
     cf_study_scorer s;
     cf_uuid last;
     const cf_preface preface = {.tools = p->tools};
     add(p->messages, "assistant", json_string(reply));
-    cf_study_case_init(&c);
+    cf_study_case_init(c);
     T_OK(cf_conversation_new(&conv, &preface, &err), err);
     T_OK(cf_conversation_add_messages(conv, p->messages, (cf_uuid){{0}}, NULL, NULL, &last, NULL,
                                       &err),
          err);
     T_OK(cf_conversation_set_head(conv, last, &err), err);
-    T_OK(cf_study_case_of(&c, conv, &b->engine, NULL, &err), err);
+    T_OK(cf_study_case_of(c, conv, &b->engine, NULL, &err), err);
     cf_conversation_free(conv);
     const cf_influence_options o = {.message = SIZE_MAX,
                                     .tool = SIZE_MAX,
                                     .kinds =
                                         p->kind == CF_PART_SENTENCE ? 1u << CF_PART_SENTENCE : 0};
-    cf_influence_init(&v);
+    cf_influence_init(v);
     T_OK(cf_study_scorer_init(&s, b->engine.backend, NULL, NULL, &err), err);
-    T_OK(cf_influence_make(&v, &c, &b->engine, &s, &o, NULL, NULL, &err), err);
+    T_OK(cf_influence_make(v, c, &b->engine, &s, &o, NULL, NULL, &err), err);
+    cf_study_scorer_deinit(&s);
+}
+
+static void release(planted *p, cf_study_case *c, cf_influence *v)
+{
+    cf_influence_deinit(v);
+    cf_study_case_deinit(c);
+    json_decref(p->messages);
+    json_decref(p->tools);
+}
+
+/* A single cause is no group. */
+static bool names_first(const bench *b, planted *p, const char *reply, unsigned k)
+{
+    cf_study_case c;
+    cf_influence v;
+    measure(b, p, reply, &c, &v);
     size_t *order = calloc(v.n_row, sizeof *order);
     cf_influence_sort(&v, order);
     const cf_influence_row *first = &v.row[order[0]];
     bool is = first->part.kind == p->kind && first->part.index == p->index &&
-              first->part.message == p->message && first->delta < -1;
+              first->part.message == p->message && first->delta < -1 && v.n_group == 0;
     if (!is) {
         cf_buf label = CF_BUF_INIT;
         cf_part_label(&first->part, &c, &label);
-        print_message("case %u: %s is first with %.2f\n", k, cf_buf_cstr(&label), first->delta);
+        print_message("case %u: %s is first with %.2f, and %zu groups\n", k, cf_buf_cstr(&label),
+                      first->delta, v.n_group);
         cf_buf_deinit(&label);
+        for (size_t i = 0; i < v.n_group; i++) {
+            const cf_influence_group *g = &v.group[i];
+            print_message("  %s %.2f:", cf_influence_kind_name(g->kind), g->delta);
+            for (size_t m = 0; m < g->n; m++) {
+                print_message(" %zu (%.2f)", g->row[m], v.row[g->row[m]].delta);
+            }
+            print_message("\n");
+        }
     }
     free(order);
-    cf_study_scorer_deinit(&s);
-    cf_influence_deinit(&v);
-    cf_study_case_deinit(&c);
-    json_decref(p->messages);
-    json_decref(p->tools);
+    release(p, &c, &v);
+    return is;
+}
+
+/* The cause is in two messages, either of which suffices. */
+static bool names_pair(const bench *b, const char *cause, const char *reply, unsigned k)
+{
+    planted p = {.messages = json_array(), .tools = json_array(), .kind = CF_PART_MESSAGE};
+    cf_study_case c;
+    cf_influence v;
+    size_t one = 1 + k % 5, two = 1 + (one + k / 5 % 4) % 5;
+    if (one == two) {
+        two = 6;
+    }
+    for (size_t i = 0; i <= 6; i++) {
+        bool is = i == one || i == two;
+        add(p.messages,
+            i == 0       ? "system"
+            : i % 2 == 1 ? "user"
+                         : "assistant",
+            text_of(k + 7 * (unsigned)i, 2, is ? 1 : SIZE_MAX, cause));
+    }
+    add(p.messages, "user", json_string("what is it?"));
+    measure(b, &p, reply, &c, &v);
+    const cf_influence_group *g = &v.group[0];
+    size_t low = one < two ? one : two, high = one < two ? two : one;
+    bool is = v.n_group == 1 && g->kind == CF_GROUP_EITHER && g->n == 2 &&
+              v.row[g->row[0]].part.index == low && v.row[g->row[1]].part.index == high;
+    if (!is) {
+        print_message("case %u: messages %zu and %zu: %zu groups\n", k, one, two, v.n_group);
+        for (size_t i = 0; i < v.n_row; i++) {
+            print_message("  %zu: %.2f\n", v.row[i].part.index, v.row[i].delta);
+        }
+    }
+    release(&p, &c, &v);
     return is;
 }
 
@@ -217,11 +272,29 @@ static void test_planted__looks_up(void **state)
     assert_true(hits >= 95 * CASES / 100);
 }
 
+static void test_planted__either(void **state)
+{
+    (void)state;
+    static const char from[] = CF_PLANT_TRIGGERS, to[] = CF_PLANT_ANSWERS;
+    enum { N = sizeof from - 1 };
+    bench b;
+    unsigned hits = 0;
+    open_planted(&b, CF_PLANT_LOOKUP, 12);
+    for (unsigned k = 0; k < CASES; k++) {
+        const char cause[] = {from[k % N], '\0'}, reply[] = {to[k % N], '\0'};
+        hits += names_pair(&b, cause, reply, k);
+    }
+    cf_opened_close(&b.opened);
+    print_message("%u of %u pairs named exactly\n", hits, (unsigned)CASES);
+    assert_int_equal(hits, CASES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_planted__copies),
         cmocka_unit_test(test_planted__looks_up),
+        cmocka_unit_test(test_planted__either),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
