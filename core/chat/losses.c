@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/api/message_form.h"
+#include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "core/chat/conversation_impl.h"
 
@@ -79,33 +80,6 @@ static bool is_known(const cf_prompt *p)
     return p->n_spans > 0 && !p->is_foreign;
 }
 
-/* ---- texts that are cut ------------------------------------------------- */
-
-/* The bytes of a text up to the last one that is in the prompt; the whole text
- * where a span of it was changed on its way. */
-static size_t shown_bytes(const cf_prompt *p, const cf_item *item)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < p->n_spans; k++) {
-        const cf_prompt_span *s = &p->spans[k];
-        if (!shows(s, CF_SPAN_MESSAGE, item->origin, item->path)) {
-            continue;
-        }
-        if (!s->is_copy) {
-            return item->text.n;
-        }
-        n = s->src_off + s->len > n ? s->src_off + s->len : n;
-    }
-    return n < item->text.n ? n : item->text.n;
-}
-
-/* Whether the end of a text is missing: more than blanks. */
-static bool is_cut(const cf_prompt *p, const cf_item *item)
-{
-    size_t n = shown_bytes(p, item);
-    return n > 0 && cf_str_trim(cf_str_make(item->text.p + n, item->text.n - n)).n > 0;
-}
-
 /* ---- marks of media ----------------------------------------------------- */
 
 /* Whether a span was written because a part was found to be of this kind. */
@@ -135,14 +109,82 @@ static size_t count_marks(const cf_prompt *p, const char *kind)
 
 /* ---- the search --------------------------------------------------------- */
 
+/* Spans [from, to) of a prompt. */
+typedef struct range {
+    size_t from, to;
+} range;
+
 typedef struct search {
     const cf_prompt *prompt;
+    range *own; /* [n_own] where the spans of each given message lie */
+    size_t n_own;
+    range computed; /* where the computed spans lie */
     const cf_formed *formed;
     cf_loss_fn fn;
     void *ud;
     cf_buf what, path, line;
     cf_status st;
 } search;
+
+static void widen(range *r, size_t i)
+{
+    r->from = r->to == 0 ? i : r->from;
+    r->to = i + 1;
+}
+
+static cf_status find_ranges(search *s, size_t n_messages, cf_error *err)
+{
+    s->own = cf_calloc(n_messages + 1, sizeof *s->own);
+    if (s->own == NULL) {
+        return cf_oom_for(err, "the losses");
+    }
+    s->n_own = n_messages;
+    for (size_t k = 0; k < s->prompt->n_spans; k++) {
+        const cf_prompt_span *span = &s->prompt->spans[k];
+        if (span->source == CF_SPAN_COMPUTED) {
+            widen(&s->computed, k);
+        } else if (span->source == CF_SPAN_MESSAGE && span->index < n_messages) {
+            widen(&s->own[span->index], k);
+        }
+    }
+    return CF_OK;
+}
+
+static bool shows_in(const search *s, range r, const cf_item *item)
+{
+    bool found = false;
+    for (size_t k = r.from; !found && k < r.to; k++) {
+        found = shows(&s->prompt->spans[k], CF_SPAN_MESSAGE, item->origin, item->path);
+    }
+    return found;
+}
+
+/* Whether the prompt has a byte of the item, or may have one. */
+static bool has_item(const search *s, const cf_item *item)
+{
+    return !is_known(s->prompt) ||
+           (item->origin < s->n_own && shows_in(s, s->own[item->origin], item)) ||
+           shows_in(s, s->computed, item);
+}
+
+/* Whether the end of a text is missing, more than blanks; never where a span of
+ * it was changed on its way. */
+static bool is_cut(const search *s, const cf_item *item)
+{
+    size_t n = 0;
+    const range r = item->origin < s->n_own ? s->own[item->origin] : (range){0, 0};
+    for (size_t k = r.from; k < r.to; k++) {
+        const cf_prompt_span *span = &s->prompt->spans[k];
+        if (shows(span, CF_SPAN_MESSAGE, item->origin, item->path)) {
+            if (!span->is_copy) {
+                return false;
+            }
+            n = span->src_off + span->len > n ? span->src_off + span->len : n;
+        }
+    }
+    return n > 0 && n < item->text.n && !shows_in(s, s->computed, item) &&
+           cf_str_trim(cf_str_make(item->text.p + n, item->text.n - n)).n > 0;
+}
 
 /* A name from outside on one line. */
 static void add_name(cf_buf *to, cf_str name)
@@ -255,7 +297,8 @@ static void check_field(search *s, const cf_item *item)
 
 static void check_call(search *s, const cf_item *item)
 {
-    for (size_t k = 0; k < s->prompt->n_spans; k++) {
+    const range r = item->origin < s->n_own ? s->own[item->origin] : (range){0, 0};
+    for (size_t k = r.from; k < r.to; k++) {
         if (has_calls(&s->prompt->spans[k], item->origin)) {
             return;
         }
@@ -268,12 +311,12 @@ static void check_call(search *s, const cf_item *item)
 
 static void check_item(search *s, const cf_item *item)
 {
-    const bool is_here = cf_prompt_shows(s->prompt, CF_SPAN_MESSAGE, item->origin, item->path);
+    const bool is_here = has_item(s, item);
     switch (item->kind) {
     case CF_ITEM_TEXT:
         if (!is_here && cf_str_trim(item->text).n > 0) {
             tell_text(s, item, false);
-        } else if (is_here && is_known(s->prompt) && is_cut(s->prompt, item)) {
+        } else if (is_here && is_known(s->prompt) && is_cut(s, item)) {
             tell_text(s, item, true);
         }
         break;
@@ -328,8 +371,7 @@ static void check_media(search *s, const char *kind)
         if (!is_medium(&items[i], kind)) {
             continue;
         }
-        bool is_here = cf_prompt_shows(s->prompt, CF_SPAN_MESSAGE, items[i].origin, items[i].path);
-        if (!is_here && n_here++ >= n_marks) {
+        if (!has_item(s, &items[i]) && n_here++ >= n_marks) {
             begin(s, &items[i]);
             add_place(s, &items[i]);
             tell(s, CF_LOSS_PART, items[i].origin, why);
@@ -378,13 +420,15 @@ cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages, c
     search s = {.prompt = prompt, .formed = &formed, .fn = fn, .ud = ud};
     size_t n;
     const cf_item *items = cf_formed_items(&formed, &n);
-    for (size_t i = 0; i < n; i++) {
+    cf_status st = find_ranges(&s, json_is_array(messages) ? json_array_size(messages) : 1, err);
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
         check_item(&s, &items[i]);
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; st == CF_OK && i < sizeof kinds / sizeof kinds[0]; i++) {
         check_media(&s, kinds[i]);
     }
-    cf_status st = check_tools(&s, tools, err);
+    CF_THEN(st, check_tools(&s, tools, err));
+    cf_free(s.own);
     cf_formed_deinit(&formed);
     cf_buf_deinit(&s.what);
     cf_buf_deinit(&s.path);

@@ -523,7 +523,7 @@ static void join_systems(cf_shaper *s)
 static bool is_without_system(const cf_shaper *s)
 {
     return is_missing(s->caps->system) ||
-           (is_missing(s->caps->closed_system) && !role_is(&s->v[s->n - 1], "user"));
+           (is_missing(s->caps->closed_system) && s->n > 0 && !role_is(&s->v[s->n - 1], "user"));
 }
 
 static void fold_system(cf_shaper *s)
@@ -583,9 +583,10 @@ static void write_tools(cf_shaper *s)
         return;
     }
     cf_shape__message *first = message_at(s, 0);
-    if (!is_missing(s->caps->system) && (first == NULL || !role_is(first, "system"))) {
+    const bool takes_system = !is_without_system(s);
+    if (takes_system && (first == NULL || !role_is(first, "system"))) {
         tools_first(s, cf_buf_str(&text));
-    } else if (!is_missing(s->caps->system)) {
+    } else if (takes_system) {
         cf_shape__message own = {.origin = 0};
         cf_buf both = CF_BUF_INIT;
         cf_buf_adds(&both, has_text(first) ? "\n\n" : "");
@@ -634,6 +635,9 @@ static void shape_tools(cf_shaper *s, const json_t *context)
     cf_status st = given != NULL ? cf_tool_set_new(&s->out->tools, given, &why) : CF_OK;
     check(s, st);
     size_t n = 0;
+    if (json_is_null(given)) {
+        (void)json_object_del(s->out->context, "tools");
+    }
     if (st == CF_OK && s->out->tools != NULL) {
         cf_tool_set_items(s->out->tools, &n);
     }

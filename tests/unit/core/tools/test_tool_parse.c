@@ -655,6 +655,30 @@ static void test_repair__offered(void **state)
 
 /* ---- declarations ------------------------------------------------------- */
 
+/* Parameters that are declared one by one become a schema. */
+static void test_tool_set__parameters_one_by_one(void **state)
+{
+    (void)state;
+    cf_tool_set *set =
+        tools_of("[{\"functions\":[{\"name\":\"f\",\"description\":null,\"parameters\":{\"q\":{"
+                 "\"type\":\"string\",\"required\":true,\"default\":null},\"type\":{\"type\":"
+                 "\"integer\",\"required\":false}}}]}]");
+    size_t n;
+    const cf_tool *v = cf_tool_set_items(set, &n);
+    json_t *openai = cf_tool_set_openai(set);
+    cf_buf out = CF_BUF_INIT;
+    cf_json_write(&out, openai);
+    assert_int_equal(n, 1);
+    assert_true(cf_str_is(v[0].path, ".functions[0]"));
+    assert_string_equal(cf_buf_cstr(&out),
+                        "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{"
+                        "\"type\":\"object\",\"properties\":{\"q\":{\"type\":\"string\"},"
+                        "\"type\":{\"type\":\"integer\"}},\"required\":[\"q\"]}}}]");
+    cf_buf_deinit(&out);
+    json_decref(openai);
+    cf_tool_set_free(set);
+}
+
 static void test_tool_set__forms(void **state)
 {
     (void)state;
@@ -726,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_validate__as_constraints_read_it),
         cmocka_unit_test(test_validate__unknown_name),
         cmocka_unit_test(test_repair__offered),
+        cmocka_unit_test(test_tool_set__parameters_one_by_one),
         cmocka_unit_test(test_tool_set__forms),
         cmocka_unit_test(test_family__detect),
     };

@@ -209,6 +209,15 @@ static void test_media__in_every_form(void **state)
         {CF_FORMAT_CONVERSE, "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
                              "\"binaryContent\":[{\"type\":\"Bytes\",\"data\":[65,66,67,68],"
                              "\"mimeType\":\"image/png\"}]}}]}"},
+        {CF_FORMAT_CONVERSE, "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+                             "\"binaryContent\":[{\"type\":\"bytes\",\"data\":[65,66,67,68],"
+                             "\"mimeType\":\"image/png\"}]}}]}"},
+        {CF_FORMAT_CONVERSE, "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+                             "\"binaryContent\":[{\"type\":\"a.b.base64_string\",\"data\":"
+                             "\"QUJDRA==\",\"mimeType\":\"image/png\"}]}}]}"},
+        {CF_FORMAT_CONVERSE, "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+                             "\"binaryContent\":[{\"data\":\"QUJDRA==\",\"mimeType\":"
+                             "\"image/png\"}]}}]}"},
         {CF_FORMAT_OPENAI, "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
                            "\"text\":\"q\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
                            "\"data:image/png;base64,QUJDRA==\"}}]}]}"},
@@ -259,6 +268,52 @@ static void test_media__in_every_form(void **state)
             }
             cf_buf_deinit(&text);
         }
+        cf_exchange_close(&f);
+    }
+}
+
+/* The type of a picture or sound is that of its bytes; text documents are text,
+ * and members that OpenAI has not as null are left out. */
+static void test_media__types_and_documents(void **state)
+{
+    (void)state;
+    static const struct {
+        cf_format from;
+        const char *text;
+        cf_format to;
+        const char *want, *but;
+    } rows[] = {
+        {CF_FORMAT_LITERT,
+         "{\"messages\":{\"role\":\"user\",\"content\":[\"q\",{\"type\":\"image\",\"blob\":"
+         "\"/9j/4AAQ\"}]}}",
+         CF_FORMAT_OPENAI, "data:image/jpeg;base64,/9j/4AAQ", "image/png"},
+        {CF_FORMAT_LITERT,
+         "{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"blob\":\"/9j/4AAQ\"}]}",
+         CF_FORMAT_CONVERSE, "\"mimeType\":\"image/jpeg\"", "png"},
+        {CF_FORMAT_CONVERSE,
+         "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\",\"binaryContent\":["
+         "{\"type\":\"textDocument\",\"content\":\"zqdocument\",\"mimeType\":\"text/plain\"}]}}]}",
+         CF_FORMAT_OPENAI, "{\"type\":\"text\",\"text\":\"zqdocument\"}", "converse"},
+        {CF_FORMAT_LITERT,
+         "[{\"role\":\"tool\",\"content\":[{\"type\":\"tool_response\",\"name\":\"f\","
+         "\"response\":{\"a\":1}}]}]",
+         CF_FORMAT_OPENAI, "{\"role\":\"tool\",\"content\":\"{\\\"a\\\":1}\",\"name\":\"f\"}",
+         "tool_response"},
+        {CF_FORMAT_OPENAI,
+         "[{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":null,\"tool_results\":null}]",
+         CF_FORMAT_OPENAI, "{\"role\":\"assistant\",\"content\":\"b\"}", "null"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f;
+        cf_buf text = CF_BUF_INIT;
+        cf_exchange_open(&f);
+        import(&f, rows[i].from, rows[i].text);
+        cf_exchange_export(&f, rows[i].to, &text);
+        if (strstr(cf_buf_cstr(&text), rows[i].want) == NULL ||
+            strstr(cf_buf_cstr(&text), rows[i].but) != NULL) {
+            fail_msg("row %d: %s", (int)i, cf_buf_cstr(&text));
+        }
+        cf_buf_deinit(&text);
         cf_exchange_close(&f);
     }
 }
@@ -362,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_again__same_beginning_is_not_same),
         cmocka_unit_test(test_kept__fields_of_every_form),
         cmocka_unit_test(test_media__in_every_form),
+        cmocka_unit_test(test_media__types_and_documents),
         cmocka_unit_test(test_media__is_stored_once),
         cmocka_unit_test(test_chatgpt__citations_and_files),
         cmocka_unit_test(test_openai__results_name_their_calls),
