@@ -63,6 +63,7 @@ exactly 'sources that hand an address to a client' \
     tui/cli/serve/cmd_serve.c
     tui/cli/shell/cli_recorded.c
     tui/cli/study/cmd_bisect.c
+    tui/cli/study/cmd_compare.c
     tui/cli/talk/cmd_chat.c
     tui/cli/talk/cmd_mcp.c
     tui/cli/talk/cmd_run.c

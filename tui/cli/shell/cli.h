@@ -139,6 +139,7 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
     X(influence)           \
     X(inside)              \
     X(sweep)               \
+    X(compare)             \
     X(proxy)               \
     X(serve)               \
     X(watch)               \
