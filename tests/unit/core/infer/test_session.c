@@ -291,6 +291,40 @@ static void test_engine__plan(void **state)
     T_FAILS(cf_engine_plan(engine, CF_CTX_MAX + 1, CF_CACHE_F16, &plan, &err), CF_EINVAL);
 }
 
+/* A full session has what the plan says, in every type of cache, also where
+ * the latent alone is cached. */
+static void test_engine__plan_is_measured(void **state)
+{
+    static const char *const archs[] = {"llama", "deepseek2", "gemma3n"};
+    static const uint32_t n_ctx = 64;
+    (void)state;
+    for (size_t i = 0; i < 3 * (CF_CACHE_COUNT - 1); i++) {
+        cf_error err;
+        cf_plan plan;
+        cf_engine *e = NULL;
+        cf_session *s = NULL;
+        size_t n = 0;
+        uint64_t all, shared;
+        cf_cache_type cache = (cf_cache_type)(1 + i / 3);
+        cf_token text[64] = {0};
+        const cf_tiny_options o = {.arch = archs[i % 3]};
+        const cf_engine_options eo = {.n_threads = 1, .cache = cache};
+        const cf_session_options so = {.n_ctx = n_ctx};
+        void *file = cf_tiny_gguf(&o, &n);
+        T_OK(cf_engine_open_memory(&e, file, n, &eo, &err), err);
+        T_OK(cf_session_new(&s, e, &so, &err), err);
+        assert_int_equal(cf_session_cache(s), cache);
+        T_OK(cf_session_sync(s, text, n_ctx, NULL, NULL, &err), err);
+        T_OK(cf_engine_plan(e, n_ctx, CF_CACHE_DEFAULT, &plan, &err), err);
+        cf_session_memory(s, &all, &shared);
+        assert_string_equal(plan.item[1].name, "key/value cache");
+        assert_int_equal(plan.item[1].bytes, all);
+        cf_session_free(s);
+        cf_engine_close(e);
+        cf_tiny_free(file);
+    }
+}
+
 /* A context whose cache no machine holds is refused with figures. */
 static void test_engine__refuses_huge_context(void **state)
 {
@@ -477,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_session__no_allocation),
         cmocka_unit_test(test_session__memory),
         cmocka_unit_test(test_engine__plan),
+        cmocka_unit_test(test_engine__plan_is_measured),
         cmocka_unit_test(test_engine__refuses_huge_context),
         cmocka_unit_test(test_engine__info),
         cmocka_unit_test(test_engine__unsupported),
