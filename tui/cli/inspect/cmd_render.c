@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/api/backend.h"
+#include "core/api/conversation.h"
 #include "core/api/message_form.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
@@ -175,7 +176,52 @@ typedef struct rendered {
     cf_render r;
     cf_media_prompt media; /* n 0: no pictures or sounds to be expanded */
     cf_token_list tokens;  /* where they are wanted */
+    cf_str asks;           /* --mask: what asks for a reply */
 } rendered;
+
+/* Leaves the messages before the first reply: a template may ask for no other
+ * one after a result. */
+static void keep_question(json_t *messages)
+{
+    size_t n = 0;
+    while (n < json_array_size(messages) &&
+           cf_role_parse(cf_json_get_str(json_array_get(messages, n), "role")) !=
+               CF_ROLE_ASSISTANT) {
+        n++;
+    }
+    while (n > 0 && json_array_size(messages) > n) {
+        (void)json_array_remove(messages, json_array_size(messages) - 1);
+    }
+}
+
+/* What the template adds to ask for a reply, of a prompt that it renders with and
+ * without; empty where that cannot be told. */
+static cf_status find_asks(render_job *job, const cf_template *tpl, cf_str context, cf_str *out,
+                           cf_error *err)
+{
+    cf_buf full = CF_BUF_INIT;
+    json_t *values = NULL;
+    cf_prompt p[2] = {{.n_spans = 0}, {.n_spans = 0}};
+    cf_error why = {0};
+    const cf_prompt_renderer r =
+        job->shape ? cf_renderer_template(tpl) : cf_renderer_template_as_is(tpl);
+    cf_status st = cf_context_text_special(&full, context, job->tokens, job->tok, &why);
+    CF_THEN(st, cf_json_read(&values, cf_buf_cstr(&full), full.n, &why));
+    keep_question(json_object_get(values, "messages"));
+    for (int i = 0; st == CF_OK && i < 2; i++) {
+        st = json_object_set_new(values, "add_generation_prompt", json_boolean(i)) == 0
+                 ? r.render(r.ud, values, &job->cli->arena, &p[i], &why)
+                 : cf_oom(&why);
+    }
+    json_decref(values);
+    cf_buf_deinit(&full);
+    const cf_str a = p[0].text, b = p[1].text;
+    *out = cf_str_make(NULL, 0);
+    if (st == CF_OK && a.n <= b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0)) {
+        *out = cf_str_make(b.p + a.n, b.n - a.n);
+    }
+    return st == CF_ENOMEM ? cf_oom(err) : CF_OK;
+}
 
 /*
  * The tokens of the prompt, and what the projector makes of the context's
@@ -186,6 +232,9 @@ static cf_status finish(render_job *job, const cf_template *tpl, cf_str context,
                         bool continue_final, rendered *out, cf_error *err)
 {
     const cf_render_media_how how = {tpl, job->tok, job->shape, continue_final};
+    if (job->mask) {
+        CF_TRY(find_asks(job, tpl, context, &out->asks, err));
+    }
     cf_status st =
         cf_render_media_see(&out->media, &job->media, &how, context, &job->cli->arena, err);
     if (st != CF_OK && st != CF_ENOMEM && !wants_tokens(job)) {
@@ -259,7 +308,8 @@ static cf_status write_mask(render_job *job, cf_jw *w, cf_str context, const ren
     cf_mask_spans spans = {NULL, 0};
     const cf_prompt *prompt = &out->r.prompt;
     cf_status st = cf_json_read(&values, context.p, context.n, err);
-    CF_THEN(st, cf_render_mask_spans(&spans, prompt, values, &job->cli->arena, err));
+    const cf_mask_prompt what = {prompt, &out->tokens, job->tok, out->asks};
+    CF_THEN(st, cf_render_mask_spans(&spans, &what, values, &job->cli->arena, err));
     json_decref(values);
     if (st != CF_OK) {
         return st;
@@ -538,8 +588,8 @@ static int print_result(render_job *job, cf_str context, const rendered *from)
 {
     cf_buf out = CF_BUF_INIT;
     cf_error err;
-    bool is_text = job->spans && !job->mask && !job->ids && !job->cli->is_json &&
-                   isatty(STDOUT_FILENO) != 0;
+    bool is_text =
+        job->spans && !job->mask && !job->ids && !job->cli->is_json && isatty(STDOUT_FILENO) != 0;
     bool is_json = !is_text && (job->mask || job->spans || job->cli->is_json);
     if (is_text) {
         spans_text(&out, &from->r.prompt);
@@ -688,8 +738,8 @@ static int run_render(cf_cli *cli, void *state)
 {
     render_job *job = state;
     job->cli = cli;
-    if (job->shape && (job->as_is || job->mask || job->continue_final)) {
-        return cf_cli_usage(cli, "--shape cannot be combined with --as-is, --mask or "
+    if (job->shape && (job->as_is || job->continue_final)) {
+        return cf_cli_usage(cli, "--shape cannot be combined with --as-is or "
                                  "--continue-final-message");
     }
     if (cf_server_is_address(cli->open.model)) {

@@ -1,7 +1,10 @@
 /*
- * render_mask.c - finds the assistant's bytes, by provenance.
+ * render_mask.c - finds the assistant's bytes, by provenance and by the tokens that
+ * end a reply.
  */
 #include "tui/cli/inspect/render_mask.h"
+
+#include <string.h>
 
 static bool is_assistant(const json_t *message)
 {
@@ -16,27 +19,134 @@ static bool is_written(const cf_prompt_span *s, const json_t *messages)
            is_assistant(json_array_get(messages, s->index));
 }
 
-cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_prompt *prompt, const json_t *context,
+/* ---- where a reply begins and ends -------------------------------------- */
+
+static bool same_at(cf_str text, size_t at, cf_str what)
+{
+    return what.n <= text.n - at && memcmp(text.p + at, what.p, what.n) == 0;
+}
+
+/* The place after the last `what` in text[from..to); SIZE_MAX without one. */
+static size_t after_last(cf_str text, size_t from, size_t to, cf_str what)
+{
+    for (size_t at = to; what.n > 0 && what.n <= to && at-- > from;) {
+        if (at + what.n <= to && same_at(text, at, what)) {
+            return at + what.n;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Where the model begins to write: after what asks for a reply, all of it or its
+ * first lines (the rest, such as an empty thought, is not written later). */
+static size_t begin_of(cf_str text, size_t from, size_t to, cf_str asks)
+{
+    size_t at = after_last(text, from, to, asks);
+    for (size_t n = asks.n; at == SIZE_MAX && n > 0; n--) {
+        if (asks.p[n - 1] == '\n') {
+            at = after_last(text, from, to, cf_str_make(asks.p, n));
+        }
+    }
+    return at;
+}
+
+/* The end of the first token in [from, to) that ends a reply; SIZE_MAX without. */
+static size_t end_of(const cf_mask_prompt *p, size_t from, size_t to)
+{
+    size_t lo = 0, hi = p->tokens->n; /* the first token at `from` or after */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->tokens->v[mid].off < from) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    for (; lo < p->tokens->n && p->tokens->v[lo].off < to; lo++) {
+        const cf_token_span *t = &p->tokens->v[lo];
+        if (t->len > 0 && cf_tokenizer_is_end(p->tok, t->id)) {
+            return t->off + t->len;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The next span of a message's content at `at` or after; n_spans without. */
+static size_t next_content(const cf_prompt *p, size_t at)
+{
+    while (at < p->n_spans &&
+           (p->spans[at].source != CF_SPAN_MESSAGE || cf_str_is(p->spans[at].path, ".role"))) {
+        at++;
+    }
+    return at;
+}
+
+/* Whether span `at` is the name of a call that one of [first, at) has too: it is
+ * written again where the call's result begins. */
+static bool is_repeated(const cf_prompt_span *s, size_t first, size_t at)
+{
+    for (size_t i = first; i < at && s[at].is_copy && cf_str_ends(s[at].path, ".name"); i++) {
+        if (s[i].source == CF_SPAN_MESSAGE && s[i].is_copy && s[i].src_off == s[at].src_off &&
+            cf_str_eq(s[i].path, s[at].path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds what the model wrote around the spans [first, last] of one message; the
+ * content before ends at `from`, and what others wrote begins at `to`. */
+static void add_reply(cf_mask_spans *out, cf_mask_span *v, const cf_mask_prompt *p, size_t first,
+                      size_t last, size_t from, size_t to)
+{
+    const cf_prompt_span *s = p->prompt->spans;
+    for (size_t i = first + 1; i <= last; i++) {
+        if (is_repeated(s, first, i)) {
+            to = s[i - 1].off; /* with what leads to the result */
+            last = i - 1;
+        }
+    }
+    const bool is_cut = last > first && to <= s[last].off;
+    for (size_t i = first; i <= last;) {
+        size_t begin = begin_of(p->prompt->text, from, s[i].off, p->asks);
+        if (begin == SIZE_MAX && i > first) {
+            return; /* after an end: written for a result, not by the model */
+        }
+        begin = begin != SIZE_MAX ? begin : s[i].off;
+        size_t end = end_of(p, s[i].off, to);
+        end = end != SIZE_MAX ? end : is_cut ? to : (size_t)s[last].off + s[last].len;
+        v[out->n++] = (cf_mask_span){(uint32_t)begin, (uint32_t)end};
+        while (i <= last && s[i].off < end) {
+            i = next_content(p->prompt, i + 1);
+        }
+        from = end;
+    }
+}
+
+cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_mask_prompt *p, const json_t *context,
                                cf_arena *arena, cf_error *err)
 {
     const json_t *messages = json_object_get(context, "messages");
-    cf_mask_span *v = cf_arena_alloc(arena, (prompt->n_spans + 1) * sizeof *v);
-    size_t n = 0;
+    const cf_prompt_span *s = p->prompt->spans;
+    cf_mask_span *v = cf_arena_alloc(arena, (p->prompt->n_spans + 1) * sizeof *v);
     if (v == NULL) {
         return cf_oom_for(err, "the mask");
     }
-    for (size_t i = 0; i < prompt->n_spans; i++) {
-        const cf_prompt_span *s = &prompt->spans[i];
-        if (!is_written(s, messages)) {
-            continue;
+    *out = (cf_mask_spans){v, 0};
+    size_t from = 0;
+    for (size_t i = next_content(p->prompt, 0); i < p->prompt->n_spans;) {
+        size_t last = i, next = next_content(p->prompt, i + 1);
+        while (next < p->prompt->n_spans && s[next].index == s[i].index) {
+            last = next;
+            next = next_content(p->prompt, next + 1);
         }
-        if (n > 0 && v[n - 1].to == s->off) {
-            v[n - 1].to += s->len;
-        } else {
-            v[n++] = (cf_mask_span){s->off, s->off + s->len};
+        if (is_written(&s[i], messages)) {
+            size_t to = next < p->prompt->n_spans ? s[next].off : p->prompt->text.n;
+            add_reply(out, v, p, i, last, from, to);
         }
+        from = (size_t)s[last].off + s[last].len;
+        i = next;
     }
-    *out = (cf_mask_spans){v, n};
     return CF_OK;
 }
 

@@ -2,8 +2,8 @@
  * render_mask.h - which bytes and tokens of a prompt the assistant wrote, for
  * training on completions.
  *
- * The answer is read off the provenance of the prompt, so it holds for any
- * template, with or without {% generation %}.
+ * The answer is read off the provenance of the prompt and its tokens, so it holds
+ * for any template, with or without {% generation %}.
  *
  * Threads:  no state.
  * Memory:   results live in the arena given.
@@ -24,13 +24,23 @@ typedef struct cf_mask_spans {
     size_t n;
 } cf_mask_spans;
 
+/* A prompt with its tokens. */
+typedef struct cf_mask_prompt {
+    const cf_prompt *prompt;
+    const cf_token_list *tokens;
+    const cf_tokenizer *tok;
+    cf_str asks; /* what the template adds to ask for a reply; may be empty */
+} cf_mask_prompt;
+
 /*
- * The bytes that come from fields of assistant messages (role "assistant" or
- * "model"): content, reasoning, names and arguments of calls, as they are or
- * changed, but not the role itself, and nothing that the template wrote.
- * `context` is what the prompt was rendered from.  CF_ENOMEM.
+ * The bytes that the model would have written of the assistant's messages (role
+ * "assistant" or "model"): from the end of what asks for a reply, through
+ * content, reasoning and calls with the marks that the template writes around
+ * them, to the token that ends the reply; without a token of that kind to the
+ * last byte of the message.  `context` is what the prompt was rendered from.
+ * CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_prompt *prompt,
+CF_MUST_USE cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_mask_prompt *prompt,
                                            const json_t *context, cf_arena *arena, cf_error *err);
 
 /* Whether a token has a byte in one of the spans. */

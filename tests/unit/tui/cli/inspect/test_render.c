@@ -143,7 +143,7 @@ static void test_render__mask(void **state)
     static const struct {
         int from;
         const char *bytes;
-    } want[] = {{28, "hello"}, {58, "he"}};
+    } want[] = {{28, "hello</s>"}, {58, "he</s>"}};
     for (size_t i = 0; i < 2; i++) {
         const json_t *span = json_array_get(spans, i);
         long long from = json_integer_value(json_array_get(span, 0));
@@ -158,17 +158,57 @@ static void test_render__mask(void **state)
     size_t ones = 0;
     for (size_t i = 0; i < json_array_size(mask); i++) {
         long long id = json_integer_value(json_array_get(ids, i));
-        bool is_mark = id == 1 || id == 2 || id == 3;
+        bool is_mark = id == 1 || id == 3; /* 2 ends a reply */
         long long one = json_integer_value(json_array_get(mask, i));
         assert_true(one == 0 || (one == 1 && !is_mark));
         ones += one == 1;
     }
-    assert_true(ones >= 2 && ones < json_array_size(mask) / 2);
+    assert_true(ones >= 4 && ones < json_array_size(mask) / 2);
     json_decref(v);
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "render", "--mask", "-t", "{{ x }}", file);
     assert_int_not_equal(p.status, 0);
     cf_program_deinit(&p);
+}
+
+/* With the marks of calls and the end of the turn, without what asks for the
+ * reply or begins a result; shaped contexts too. */
+static void test_render__mask_of_calls(void **state)
+{
+    static const struct {
+        const char *tpl, *first;
+    } rows[] = {
+        {"chatml",
+         "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"},
+        {"qwen3",
+         "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"},
+        {"gemma4", "<|tool_call>call:f{a:1}<tool_call|>"},
+    };
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("no bundled model in this build");
+    }
+    store_dir_write(file,
+                    "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+                    "\"text\":\"w\"}]},{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":"
+                    "[{\"id\":\"call00001\",\"type\":\"function\",\"function\":{\"name\":"
+                    "\"f\",\"arguments\":{\"a\":1}}}]},{\"role\":\"tool\",\"name\":\"f\","
+                    "\"tool_call_id\":\"call00001\",\"content\":\"4\"}]}");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_program p;
+        CF_PROGRAM(&p, "render", "--mask", "--shape", "-t", rows[i].tpl, file);
+        json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
+        const json_t *span = json_array_get(json_object_get(v, "spans"), 0);
+        const char *text = json_string_value(json_object_get(v, "text"));
+        assert_int_equal(json_array_size(json_object_get(v, "spans")), 1);
+        long long from = json_integer_value(json_array_get(span, 0));
+        long long to = json_integer_value(json_array_get(span, 1));
+        assert_int_equal(to - from, strlen(rows[i].first));
+        assert_memory_equal(text + from, rows[i].first, strlen(rows[i].first));
+        json_decref(v);
+        cf_program_deinit(&p);
+    }
 }
 
 /* A context with everything that a template may drop; equal words in several
@@ -254,7 +294,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_render__exact_numbers), cmocka_unit_test(test_render__by_name),
         cmocka_unit_test(test_render__of_a_model),    cmocka_unit_test(test_render__mask),
-        cmocka_unit_test(test_render__losses),        cmocka_unit_test(test_render__failures),
+        cmocka_unit_test(test_render__mask_of_calls), cmocka_unit_test(test_render__losses),
+        cmocka_unit_test(test_render__failures),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }
