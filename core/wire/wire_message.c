@@ -110,6 +110,14 @@ static json_t *tool_of(cf_jb *b, const json_t *flat, const char *schema)
     return f != NULL ? json_pack("{s:s, s:o}", "type", "function", "function", f) : NULL;
 }
 
+/* Tools of other types are the server's own. */
+static bool is_function(const json_t *tool)
+{
+    cf_str type = cf_json_get_str(tool, "type");
+    return cf_json_get_str(tool, "name").n != 0 &&
+           (type.n == 0 || cf_str_is(type, "function") || cf_str_is(type, "custom"));
+}
+
 void cf_wire__tools(cf_wire_request *r, cf_jb *b, const json_t *list, const char *schema)
 {
     json_t *out = json_array();
@@ -117,7 +125,7 @@ void cf_wire__tools(cf_wire_request *r, cf_jb *b, const json_t *list, const char
         json_t *one = json_array_get(list, i);
         if (json_is_object(json_object_get(one, "function"))) {
             cf_jb_append(b, out, json_incref(one));
-        } else if (cf_json_get_str(one, "name").n != 0) {
+        } else if (is_function(one)) {
             cf_jb_append(b, out, tool_of(b, one, schema));
         } else {
             cf_jb_append(b, r->unknown, json_sprintf("tools[%zu]", i));

@@ -52,6 +52,9 @@ static const struct {
     {"thinking.display", NULL, MESSAGES},
     {"inference_geo", NULL, MESSAGES},
     {"mcp_servers", "[]", MESSAGES},
+    {"context_management", "{\"edits\":[]}", MESSAGES},
+    {"context_management", "{\"edits\":[{\"type\":\"clear_thinking_20251015\",\"keep\":\"all\"}]}",
+     MESSAGES},
     {"keep_alive", NULL, OLLAMA},
     {"truncate", NULL, OLLAMA}, /* likewise */
     {"shift", NULL, OLLAMA},
@@ -133,13 +136,27 @@ static bool is_accepted(const cf_serve__asked *a, const char *path, const json_t
     return false;
 }
 
+/* Clients of responses offer tools that a server may have (web_search, and
+ * groups of tools): a model that need not call is not told of them. */
+static cf_status check_tool(cf_serve__asked *a, const char *path, cf_error *err)
+{
+    const cf_wire_tool_choice choice = a->wire.tool_choice;
+    if (a->api == CF_API_OPENAI_RESPONSES &&
+        (choice == CF_WIRE_TOOLS_AUTO || choice == CF_WIRE_TOOLS_UNSET ||
+         choice == CF_WIRE_TOOLS_NONE)) {
+        note(a, path);
+        return CF_OK;
+    }
+    return cf_serve__refuse(a, err, path,
+                            "must be a function: this server has no tools of its own");
+}
+
 /* Members of a message reach the template, where an interface has messages of
  * OpenAI's form. */
 static cf_status check_field(cf_serve__asked *a, const char *path, cf_error *err)
 {
     if (cf_str_begins(cf_str_from(path), "tools[")) {
-        return cf_serve__refuse(a, err, path,
-                                "must be a function: this server has no tools of its own");
+        return check_tool(a, path, err);
     }
     if (cf_str_begins(cf_str_from(path), "messages[")) {
         if (a->api == CF_API_ANTHROPIC_MESSAGES) {

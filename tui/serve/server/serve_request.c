@@ -540,6 +540,13 @@ static cf_status form_of(cf_serve__asked *a, json_t **spec, cf_jb *b, cf_error *
 /* The tools that may be called: all, or the one that is named. */
 static cf_status declare(cf_serve__asked *a, cf_jb *b, cf_error *err)
 {
+    const json_t *sent = json_object_get(a->wire.body, "tools");
+    for (size_t i = 0; a->api == CF_API_OPENAI_RESPONSES && i < json_array_size(sent); i++) {
+        if (cf_str_is(cf_json_get_str(json_array_get(sent, i), "type"), "custom")) {
+            return cf_serve__refuse(a, err, "tools",
+                                    "has a custom tool: this server's models call functions");
+        }
+    }
     const json_t *list = a->wire.tools;
     const bool is_named = a->wire.tool_choice == CF_WIRE_TOOLS_NAMED;
     json_t *some = json_array();
