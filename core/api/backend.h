@@ -310,7 +310,7 @@ typedef struct cf_backend_info {
     bool takes_images;  /* passes images of messages to its model */
     const char *cannot; /* what it cannot show, in words; "" for nothing */
     /* Of a server, once cf_backend_ask() has asked it. */
-    const char *server;  /* "llama-server", "vLLM", "Ollama", "LM Studio",
+    const char *server;  /* "confab", "llama-server", "vLLM", "Ollama", "LM Studio",
                             "TGI"; "" for another, or not asked */
     cf_str model;        /* name that requests give; borrowed */
     uint32_t n_ctx;      /* tokens of its context; 0: not known */

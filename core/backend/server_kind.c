@@ -9,10 +9,12 @@
 #include "core/backend/server_kind_impl.h"
 #include "core/base/utf8.h"
 
-/* In the order in which they are asked: LM Studio answers every path, and
+/* In the order in which they are asked: our own server also answers as
+ * llama-server, LM Studio answers every path, and
  * Ollama is asked before TGI because its kind is the commoner one. */
 static const cf_server_kind__row *const rows[] = {
-    &cf_server_llama, &cf_server_ollama, &cf_server_vllm, &cf_server_tgi, &cf_server_lmstudio,
+    &cf_server_confab, &cf_server_llama, &cf_server_ollama,
+    &cf_server_vllm,   &cf_server_tgi,   &cf_server_lmstudio,
 };
 
 enum { N_ROWS = sizeof rows / sizeof rows[0] };

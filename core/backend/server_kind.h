@@ -5,7 +5,7 @@
  *
  * Place in the flow:  backend_remote.c --> [server kind] --> requests through the
  *                     backend's own function, answers as prompts and tokens.
- * Knows: the interfaces of llama-server, vLLM, Ollama, LM Studio and TGI.
+ * Knows: the interfaces of confab serve, llama-server, vLLM, Ollama, LM Studio and TGI.
  * Does not know: HTTP, templates.
  *
  * Threads:  one thread at a time, like the backend.
@@ -38,7 +38,7 @@ typedef struct cf_server_kind {
 
 void cf_server_kind__deinit(cf_server_kind *kind);
 
-/* "llama-server", "vLLM" ...; "" for a plain one, and before it was asked. */
+/* "confab", "llama-server", "vLLM" ...; "" for a plain one, and before it was asked. */
 const char *cf_server_kind__name(const cf_server_kind *kind);
 /* Whether it has OpenAI's interface and nothing else that is known here. */
 bool cf_server_kind__is_plain(const cf_server_kind *kind);

@@ -39,8 +39,8 @@ struct cf_server_kind__row {
     bool (*constrain[CF_FORM_N])(const cf_server_kind *kind, json_t *body, json_t *value);
 };
 
-extern const cf_server_kind__row cf_server_plain, cf_server_llama, cf_server_vllm, cf_server_ollama,
-    cf_server_tgi, cf_server_lmstudio;
+extern const cf_server_kind__row cf_server_plain, cf_server_confab, cf_server_llama, cf_server_vllm,
+    cf_server_ollama, cf_server_tgi, cf_server_lmstudio;
 
 /* Asks, and takes an answer 200 that is JSON.  CF_EUNSUPPORTED for a path
  * that the server does not know, CF_EINVAL for another refusal, CF_EFORMAT. */
@@ -86,6 +86,15 @@ CF_MUST_USE cf_status cf_server_kind__make_scored(cf_server_kind__scored *s, siz
 CF_MUST_USE cf_status cf_server_kind__set_text(cf_str *out, const json_t *v, cf_arena *arena,
                                                cf_error *err);
 float cf_server_kind__number(const json_t *v);
+
+/* As llama-server does it. */
+uint32_t cf_server_kind__llama_limit(const cf_server_ask *ask, const json_t *props);
+CF_MUST_USE cf_status cf_server_kind__llama_tokens(cf_server_kind *kind, const cf_server_ask *ask,
+                                                   cf_str prompt, cf_arena *arena,
+                                                   cf_token_list *out, cf_error *err);
+CF_MUST_USE cf_status cf_server_kind__llama_prompt(cf_server_kind *kind, const cf_server_ask *ask,
+                                                   json_t *body, cf_arena *arena, cf_str *prompt,
+                                                   cf_token_list *tokens, cf_error *err);
 
 /* As the plain kind does it. */
 CF_MUST_USE cf_status cf_server_kind__echo_score(cf_server_kind *kind, const cf_server_ask *ask,

@@ -17,7 +17,7 @@ enum {
 
 /* ---- its context -------------------------------------------------------- */
 
-static uint32_t llama_limit(const cf_server_ask *ask, const json_t *props)
+uint32_t cf_server_kind__llama_limit(const cf_server_ask *ask, const json_t *props)
 {
     const json_t *v = json_object_get(props, "default_generation_settings");
     (void)ask;
@@ -93,8 +93,9 @@ static cf_status llama_one(cf_server_kind *kind, const cf_server_ask *ask, const
                          : ask_piece(kind, ask, to->id, text, err);
 }
 
-static cf_status llama_tokens(cf_server_kind *kind, const cf_server_ask *ask, cf_str prompt,
-                              cf_arena *arena, cf_token_list *out, cf_error *err)
+cf_status cf_server_kind__llama_tokens(cf_server_kind *kind, const cf_server_ask *ask,
+                                       cf_str prompt, cf_arena *arena, cf_token_list *out,
+                                       cf_error *err)
 {
     json_t *body = json_pack("{s:s%, s:b, s:b, s:b}", "content", prompt.p, prompt.n, "add_special",
                              1, "parse_special", 1, "with_pieces", 1);
@@ -124,12 +125,14 @@ static bool shows_prompt(const cf_server_kind *kind)
     return true;
 }
 
-static cf_status llama_prompt(cf_server_kind *kind, const cf_server_ask *ask, json_t *body,
-                              cf_arena *arena, cf_str *prompt, cf_token_list *tokens, cf_error *err)
+cf_status cf_server_kind__llama_prompt(cf_server_kind *kind, const cf_server_ask *ask, json_t *body,
+                                       cf_arena *arena, cf_str *prompt, cf_token_list *tokens,
+                                       cf_error *err)
 {
     CF_TRY(
         cf_server_kind__ask_text(ask, "/apply-template", body, NULL, "prompt", arena, prompt, err));
-    return tokens != NULL ? llama_tokens(kind, ask, *prompt, arena, tokens, err) : CF_OK;
+    return tokens != NULL ? cf_server_kind__llama_tokens(kind, ask, *prompt, arena, tokens, err)
+                          : CF_OK;
 }
 
 /* ---- scores: n_probs, a token at a time --------------------------------- */
@@ -213,7 +216,7 @@ static cf_status llama_score(cf_server_kind *kind, const cf_server_ask *ask, cf_
                              cf_error *err)
 {
     cf_token_list list;
-    CF_TRY(llama_tokens(kind, ask, all, arena, &list, err));
+    CF_TRY(cf_server_kind__llama_tokens(kind, ask, all, arena, &list, err));
     drop_double(&list, all);
     CF_TRY(cf_server_kind__make_scored(s, list.n, arena, err));
     size_t n_steps = 0;
@@ -281,11 +284,11 @@ const cf_server_kind__row cf_server_llama = {
     .name = "llama-server",
     .path = "/props",
     .key = "default_generation_settings",
-    .limit = llama_limit,
+    .limit = cf_server_kind__llama_limit,
     .shows_tokens = true,
     .has_slots = true,
     .shows_prompt = shows_prompt,
-    .prompt = llama_prompt,
+    .prompt = cf_server_kind__llama_prompt,
     .score = llama_score,
     .constrain = {[CF_FORM_SCHEMA] = cf_server_kind__write_schema,
                   [CF_FORM_JSON] = cf_server_kind__write_json,

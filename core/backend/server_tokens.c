@@ -111,6 +111,37 @@ float cf_server_kind__number(const json_t *v)
     return json_is_number(v) ? (float)json_number_value(v) : (float)NAN;
 }
 
+/* Half a character has no text of its own, and a vocabulary may write a space
+ * before the first word. */
+static bool is_its_text(cf_str text, cf_str bytes, size_t i)
+{
+    const bool is_half = cf_str_find(text, cf_str_from("\xEF\xBF\xBD"), NULL);
+    const bool has_space = i == 0 && text.n > 0 && text.p[0] == ' ';
+    return text.n == 0 || is_half || cf_str_eq(text, bytes) ||
+           (has_space && cf_str_eq(cf_str_make(text.p + 1, text.n - 1), bytes));
+}
+
+/* What a server scores must be what it was asked about: each token's text is
+ * where the token is, and all of the text has a token.  Tokens without a place
+ * come before the text, or were generated after it. */
+static cf_status check_echo(const cf_token_span *v, const cf_server_kind__scored *s, cf_str all,
+                            cf_error *err)
+{
+    size_t end = 0;
+    bool is_same = true;
+    for (size_t i = 0, k = 0; i < s->n; i++) {
+        const cf_str bytes = cf_str_make(all.p + v[i].off, v[i].len);
+        is_same = is_same && (v[i].len == 0 || is_its_text(s->text[i], bytes, k));
+        end = (size_t)v[i].off + v[i].len > end ? (size_t)v[i].off + v[i].len : end;
+        k += v[i].len > 0;
+    }
+    return is_same && end == all.n
+               ? CF_OK
+               : cf_fail(err, CF_EUNSUPPORTED,
+                         "the server does not score prompts: what it answers to an echo is not "
+                         "the text");
+}
+
 /* The tokens that begin in the text, or after its beginning.  A token that
  * lies across the border belongs to the text. */
 static cf_status cut(const cf_server_kind__scored *s, cf_str all, size_t n_context, cf_arena *arena,
@@ -123,6 +154,7 @@ static cf_status cut(const cf_server_kind__scored *s, cf_str all, size_t n_conte
         return cf_oom_for(err, "the scores");
     }
     cf_server_kind__place(v, s->text, s->n, all);
+    CF_TRY(check_echo(v, s, all, err));
     out->n = 0;
     out->sum = 0;
     for (size_t i = 0; i < s->n; i++) {

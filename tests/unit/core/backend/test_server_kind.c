@@ -332,6 +332,40 @@ static void test_server_kind__scores_a_text(void **state)
     end(&s);
 }
 
+#define ECHO(tokens, values)                                                                     \
+    {                                                                                            \
+        {"/v1/completions", 0,                                                                   \
+         "{\"choices\":[{\"logprobs\":{\"tokens\":" tokens ",\"token_logprobs\":" values "}}]}", \
+         NULL, NULL},                                                                            \
+            {NULL, 0, NULL, NULL, NULL},                                                         \
+    }
+
+/* A server that ignores the echo, answers with another text or with a part of
+ * it scores nothing. */
+static void test_server_kind__other_echoes(void **state)
+{
+    (void)state;
+    static const cf_path_answer wrong[][2] = {
+        ECHO("[\".\"]", "[-0.1]"),  ECHO("[\"hi\",\" me!\"]", "[null,-1]"),
+        ECHO("[\"hi\"]", "[null]"), ECHO("[\" you\"]", "[-1]"),
+        ECHO("[]", "[]"),
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        scene s;
+        cf_score score;
+        begin(&s, wrong[i]);
+        assert_int_equal(cf_backend_score(s.backend, cf_str_from("hi"), cf_str_from(" you"), NULL,
+                                          &s.arena, &score, &s.err),
+                         CF_EUNSUPPORTED);
+        end(&s);
+    }
+    /* A beginning of the vocabulary's, a space before the first word, halves of
+     * a character, and a generated token are none of the text's. */
+    static const cf_path_answer right[] =
+        ECHO("[\"<s>\",\" hi\",\"\xef\xbf\xbd\",\"\xef\xbf\xbd\",\"!\"]", "[null,-1,-2,-3,-4]");
+    scores(right, "hi", "\xc3\xa4", "\xc3\xa4=-2 =-3 ");
+}
+
 /* ---- constraints -------------------------------------------------------- */
 
 /* The request holds `want`; NULL: it is refused. */
@@ -495,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_server_kind__finds_messages_in_the_prompt),
         cmocka_unit_test(test_server_kind__a_plain_server_gets_ours),
         cmocka_unit_test(test_server_kind__scores_a_text),
+        cmocka_unit_test(test_server_kind__other_echoes),
         cmocka_unit_test(test_server_kind__constrains_in_the_servers_form),
         cmocka_unit_test(test_server_kind__replies_tell_tokens_and_the_kept_prefix),
         cmocka_unit_test(test_server_kind__strange_answers),
