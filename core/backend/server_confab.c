@@ -14,16 +14,14 @@ static cf_status confab_score(cf_server_kind *kind, const cf_server_ask *ask, cf
                               cf_error *err)
 {
     cf_token_list list;
-    size_t n = 0;
+    size_t n_added = 0;
     CF_TRY(cf_server_kind__echo_score(kind, ask, all, n_context, s, arena, err));
     CF_TRY(cf_server_kind__llama_tokens(kind, ask, all, arena, &list, err));
-    for (size_t i = 0; i < list.n; i++) { /* without those that the server adds */
-        if (list.v[i].len > 0) {
-            list.v[n++] = list.v[i];
-        }
+    while (n_added < list.n && list.v[n_added].len == 0) {
+        n_added++; /* the server's, before the text */
     }
-    for (size_t i = 0; i < s->n && n == s->n; i++) {
-        s->id[i] = list.v[i].id;
+    for (size_t i = 0; i < s->n && n_added + s->n == list.n; i++) {
+        s->id[i] = list.v[n_added + i].id;
     }
     return CF_OK;
 }

@@ -18,9 +18,9 @@ typedef struct scored {
 struct cf_serve__echo {
     const cf_tokenizer *tok;
     cf_str text;
-    const cf_token_span *tokens; /* [n]; those without bytes are the server's */
-    size_t n;
-    scored *scores; /* [n]; NULL: they are not wanted */
+    const cf_token_span *tokens; /* [n] */
+    size_t n, n_added;           /* the first of them are the server's, not the text's */
+    scored *scores;              /* [n]; NULL: they are not wanted */
     size_t n_top;
     cf_sampler *sampler; /* while the scores are computed */
     cf_status st;        /* likewise */
@@ -108,6 +108,9 @@ cf_status cf_serve__echo_new(cf_serve__echo **out, const cf_serve *s, const cf_s
                           .tokens = tokens->v,
                           .n = tokens->n,
                           .n_top = n_top < ECHO_TOP_MAX ? n_top : ECHO_TOP_MAX};
+    while (e->n_added < e->n && e->tokens[e->n_added].len == 0) {
+        e->n_added++;
+    }
     if (n_top > 0 && e->n > 0) {
         CF_TRY(score(e, s, slot, cancel, arena, err));
     }
@@ -117,14 +120,12 @@ cf_status cf_serve__echo_new(cf_serve__echo **out, const cf_serve *s, const cf_s
 
 void cf_serve__echo_write(const cf_serve__echo *e, cf_wire_writer *w, uint32_t i, cf_buf *out)
 {
-    for (size_t k = 0; e->scores != NULL && k < e->n; k++) {
+    for (size_t k = e->n_added; e->scores != NULL && k < e->n; k++) {
         const cf_token_span *t = &e->tokens[k];
         const scored *s = &e->scores[k];
         const cf_wire_token token = {
             .text = cf_str_make(e->text.p + t->off, t->len), .id = t->id, .log_p = s->log_p};
-        if (t->len > 0) { /* else a token that the server adds before a text */
-            cf_serve__write_token(w, i, &token, s->top, s->n_top, e->tok, out);
-        }
+        cf_serve__write_token(w, i, &token, s->top, s->n_top, e->tok, out);
     }
     cf_wire_write(w, &(cf_wire_event){.kind = CF_WIRE_TEXT, .choice = i, .text = e->text}, out);
 }
