@@ -234,7 +234,7 @@ static cf_status set_own(cf_promptfoo *f, cf_sweep_model *m, cf_str id, const js
         cf_buf_deinit(&b);
         return CF_OK;
     }
-    if (path != NULL &&
+    if (path != NULL && !cf_str_is(id, "echo") && /* promptfoo's own, no file */
         (cf_promptfoo__ends(path, ".gguf") || cf_promptfoo__ends(path, ".safetensors") ||
          (id.n > 0 && memchr(id.p, ':', id.n) == NULL && memchr(id.p, '.', id.n) == NULL))) {
         m->address[0] = path;

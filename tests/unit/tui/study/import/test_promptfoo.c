@@ -205,6 +205,7 @@ static void test_promptfoo__refused(void **state)
     refuses("prompts: [a]\nproviders: [openai:embedding:x]\n", "chat models");
     refuses("prompts: [a]\nproviders: [file://p.py]\n", "not supported");
     refuses("prompts: [a]\nproviders:\n- id: openai:x\n  config: {z: 1}\n", "'z' is not supported");
+    refuses("prompts: [a]\nproviders: [echo]\n", "the provider 'echo' is not supported");
     refuses("prompts: [a]\ntests: file://x.csv\n", "bad.yaml:2:");
     refuses("prompts: [a]\ntests: []\n", "no test is here");
     refuses("- a\n", "a mapping with prompts");
