@@ -112,6 +112,9 @@ static json_t *call_of(reader *r, const json_t *given)
     const json_t *inner = json_object_get(given, "function");
     const bool is_flat = !json_is_object(inner);
     json_t *f = cf_json_without_nulls(is_flat ? given : inner);
+    if (f == NULL) {
+        cf_jb_fail(&r->tree);
+    }
     json_t *arguments = NULL;
     for (size_t i = 0; arguments == NULL && i < sizeof names / sizeof names[0]; i++) {
         arguments = json_incref(json_object_get(f, names[i]));
@@ -311,6 +314,8 @@ static bool take_binaries(reader *r, const json_t *content, cf_str path)
             cf_jb_append(&r->tree, r->content, part);
         } else if (text.p != NULL) {
             say(r, below(r, at, "content", 0), text);
+        } else if (json_is_object(item)) {
+            cf_jb_fail(&r->tree);
         } else {
             unread(r, at, item);
         }

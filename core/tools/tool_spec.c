@@ -147,6 +147,7 @@ static place inside(cf_tool_set *set, const place *at, const char *key, size_t i
     cf_buf_add(&path, at->path.p, at->path.n);
     cf_buf_addf(&path, "%s%s[%zu]", key != NULL ? "." : "", key != NULL ? key : "", i);
     char *kept = cf_arena_strndup(&set->arena, cf_buf_cstr(&path), path.n);
+    set->arena.failed = set->arena.failed || path.failed;
     place p = {at->index, cf_str_make(kept, kept != NULL ? path.n : 0), at->level + 1};
     cf_buf_deinit(&path);
     return p;

@@ -82,10 +82,20 @@ static void check(cf_shaper *s, cf_status st)
     }
 }
 
-static void add_segment(cf_shape__message *m, const cf_shape__segment *segment)
+/* The contents of a buffer that was filled; without memory everything fails. */
+static cf_str filled(cf_shaper *s, const cf_buf *b)
+{
+    if (b->failed) {
+        cf_jb_fail(&s->tree);
+    }
+    return cf_buf_str(b);
+}
+
+static void add_segment(cf_shaper *s, cf_shape__message *m, const cf_shape__segment *segment)
 {
     if (segment->text.n > 0 || segment->part != NULL) {
         cf_buf_add(&m->segments, segment, sizeof *segment);
+        (void)filled(s, &m->segments);
     }
 }
 
@@ -100,19 +110,20 @@ static void add_ours(cf_shaper *s, cf_shape__message *m, cf_str text, const char
 {
     const cf_shape__segment segment = {
         .text = keep(s, text), .origin = m->origin, .why = why, .is_tools = why == no_tools};
-    add_segment(m, &segment);
+    add_segment(s, m, &segment);
 }
 
 /* All segments of `from` after those of `to`. */
-static void add_all(cf_shape__message *to, const cf_shape__message *from)
+static void add_all(cf_shaper *s, cf_shape__message *to, const cf_shape__message *from)
 {
     cf_buf_add(&to->segments, from->segments.p, from->segments.n);
+    (void)filled(s, &to->segments);
 }
 
 /* `first` before the segments of m. */
-static void add_before(cf_shape__message *m, cf_shape__message *first)
+static void add_before(cf_shaper *s, cf_shape__message *m, cf_shape__message *first)
 {
-    add_all(first, m);
+    add_all(s, first, m);
     cf_buf swap = m->segments;
     m->segments = first->segments;
     first->segments = swap;
@@ -163,14 +174,14 @@ static void add_medium(cf_shaper *s, cf_shape__message *m, const cf_item *item)
     cf_jb_append(&s->tree, s->kept, part);
     const cf_shape__segment segment = {
         .part = part, .origin = item->origin, .path = item->path, .is_copy = true};
-    add_segment(m, &segment);
+    add_segment(s, m, &segment);
 }
 
-static void add_text(cf_shape__message *m, const cf_item *item)
+static void add_text(cf_shaper *s, cf_shape__message *m, const cf_item *item)
 {
     const cf_shape__segment segment = {
         .text = item->text, .origin = item->origin, .path = item->path, .is_copy = true};
-    add_segment(m, &segment);
+    add_segment(s, m, &segment);
 }
 
 /* The JSON in a string; NULL where it is none. */
@@ -194,8 +205,8 @@ static void add_value(cf_shaper *s, cf_shape__message *m, const cf_item *item)
     }
     cf_json_write_spaced(&text, item->value);
     const cf_shape__segment segment = {
-        .text = keep(s, cf_buf_str(&text)), .origin = item->origin, .path = item->path};
-    add_segment(m, &segment);
+        .text = keep(s, filled(s, &text)), .origin = item->origin, .path = item->path};
+    add_segment(s, m, &segment);
     cf_buf_deinit(&text);
 }
 
@@ -227,7 +238,7 @@ static void add_items(cf_shaper *s, cf_shape__message *m, size_t i)
     for (; s->item < n && items[s->item].message == i; s->item++) {
         const cf_item *item = &items[s->item];
         if (item->kind == CF_ITEM_TEXT) {
-            add_text(m, item);
+            add_text(s, m, item);
         } else if (item->kind == CF_ITEM_MEDIA) {
             add_medium(s, m, item);
         } else if (item->kind == CF_ITEM_VALUE) {
@@ -240,7 +251,7 @@ static void add_items(cf_shaper *s, cf_shape__message *m, size_t i)
     }
     for (size_t k = first; k < s->item && !has_text(m) && m->value == NULL; k++) {
         if (items[k].kind == CF_ITEM_REFUSAL) {
-            add_text(m, &items[k]);
+            add_text(s, m, &items[k]);
         }
     }
     read_value(s, m);
@@ -363,7 +374,7 @@ static bool written_calls(cf_shaper *s, const json_t *message, cf_buf *out)
         } else {
             cf_buf_adds(&args[n], "{}");
         }
-        v[n] = (cf_tool_call){.name = call.name, .id = call.id, .arguments = cf_buf_str(&args[n])};
+        v[n] = (cf_tool_call){.name = call.name, .id = call.id, .arguments = filled(s, &args[n])};
     }
     cf_status st = cf_tool_format_calls(out, s->family, v, n, &ignored);
     if (st == CF_EUNSUPPORTED && s->family != CF_TOOLS_GENERIC) {
@@ -399,7 +410,7 @@ static void write_calls(cf_shaper *s, cf_shape__message *m)
     cf_buf text = CF_BUF_INIT;
     cf_buf_adds(&text, has_text(m) ? "\n" : "");
     if (written_calls(s, m->m, &text)) {
-        add_ours(s, m, cf_buf_str(&text), why);
+        add_ours(s, m, filled(s, &text), why);
         json_object_del(m->m, "tool_calls");
         m->has_calls = true;
     }
@@ -416,14 +427,14 @@ static void note_result(cf_shaper *s, cf_shape__message *m, cf_str own, cf_str t
     const cf_shape__segment *v = cf_shape__segments(m, &n);
     if (is_found) {
         add_ours(s, &out, cf_str_make(text.p, at), no_results);
-        add_all(&out, m);
+        add_all(s, &out, m);
         at += own.n;
         add_ours(s, &out, cf_str_make(text.p + at, text.n - at), no_results);
     } else {
         const cf_shape__segment all = {.text = keep(s, text),
                                        .origin = m->origin,
                                        .path = n > 0 ? v[0].path : cf_str_from("")};
-        add_segment(&out, &all);
+        add_segment(s, &out, &all);
     }
     cf_buf_deinit(&m->segments);
     m->segments = out.segments;
@@ -447,7 +458,7 @@ static void write_result(cf_shaper *s, cf_shape__message *m)
     json_decref(value);
     json_decref(said);
     if (st == CF_OK) {
-        note_result(s, m, cf_buf_str(&own), cf_buf_str(&text));
+        note_result(s, m, filled(s, &own), filled(s, &text));
         set(s, m->m, "role", json_string("user"));
     }
     check(s, st);
@@ -469,10 +480,10 @@ static void join(cf_shaper *s, cf_shape__message *to, const cf_shape__message *f
     if (has_text(to) && has_text(from)) {
         cf_shape__message middle = {.origin = from->origin};
         add_ours(s, &middle, cf_str_from(between), why);
-        add_all(to, &middle);
+        add_all(s, to, &middle);
         cf_buf_deinit(&middle.segments);
     }
-    add_all(to, from);
+    add_all(s, to, from);
 }
 
 static void remove_message(cf_shaper *s, size_t i)
@@ -536,7 +547,7 @@ static void fold_system(cf_shaper *s)
     if (has_text(first)) {
         add_ours(s, first, cf_str_from("\n\n"), no_system);
     }
-    add_before(user, first);
+    add_before(s, user, first);
     remove_message(s, 0);
 }
 
@@ -585,14 +596,14 @@ static void write_tools(cf_shaper *s)
     cf_shape__message *first = message_at(s, 0);
     const bool takes_system = !is_without_system(s);
     if (takes_system && (first == NULL || !role_is(first, "system"))) {
-        tools_first(s, cf_buf_str(&text));
+        tools_first(s, filled(s, &text));
     } else if (takes_system) {
         cf_shape__message own = {.origin = 0};
         cf_buf both = CF_BUF_INIT;
         cf_buf_adds(&both, has_text(first) ? "\n\n" : "");
         cf_buf_add(&both, text.p, text.n);
-        add_ours(s, &own, cf_buf_str(&both), no_tools);
-        add_all(first, &own);
+        add_ours(s, &own, filled(s, &both), no_tools);
+        add_all(s, first, &own);
         cf_buf_deinit(&both);
         cf_buf_deinit(&own.segments);
     } else {
@@ -602,8 +613,8 @@ static void write_tools(cf_shaper *s)
         if (at < s->n) {
             cf_shape__message own = {.origin = 0};
             cf_buf_adds(&text, "\n\n");
-            add_ours(s, &own, cf_buf_str(&text), no_tools);
-            add_before(&s->v[at], &own);
+            add_ours(s, &own, filled(s, &text), no_tools);
+            add_before(s, &s->v[at], &own);
             cf_buf_deinit(&own.segments);
         }
     }

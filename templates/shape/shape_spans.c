@@ -80,6 +80,9 @@ static uint32_t open_part(const maker *k)
 
 static void end_text(maker *k)
 {
+    if (k->text.failed) {
+        cf_jb_fail(&k->s->tree);
+    }
     if (k->list != NULL && k->text.n > 0) {
         cf_jb_append(&k->s->tree, k->list,
                      json_pack("{s:s, s:o}", "type", "text", "text", cf_json_buf(&k->text)));
