@@ -111,29 +111,38 @@ float cf_server_kind__number(const json_t *v)
     return json_is_number(v) ? (float)json_number_value(v) : (float)NAN;
 }
 
-/* Half a character has no text of its own, and a vocabulary may write a space
- * before the first word. */
-static bool is_its_text(cf_str text, cf_str bytes, size_t i)
+/* A vocabulary may write a space before the first word, which the text does not
+ * have. */
+static void drop_space(const cf_server_kind__scored *s, cf_str all)
 {
-    const bool is_half = cf_str_find(text, cf_str_from("\xEF\xBF\xBD"), NULL);
-    const bool has_space = i == 0 && text.n > 0 && text.p[0] == ' ';
-    return text.n == 0 || is_half || cf_str_eq(text, bytes) ||
-           (has_space && cf_str_eq(cf_str_make(text.p + 1, text.n - 1), bytes));
+    for (size_t i = 0; i < s->n && i < 2 && !cf_str_begins(all, " "); i++) { /* after a BOS */
+        cf_str *text = &s->text[i];
+        if (text->n > 1 && text->p[0] == ' ' &&
+            cf_str_starts(all, cf_str_make(text->p + 1, text->n - 1))) {
+            *text = cf_str_make(text->p + 1, text->n - 1);
+            return;
+        }
+    }
+}
+
+static bool is_half(cf_str text)
+{
+    return text.n == 0 || cf_str_find(text, cf_str_from("\xEF\xBF\xBD"), NULL);
 }
 
 /* What a server scores must be what it was asked about: each token's text is
- * where the token is, and all of the text has a token.  Tokens without a place
- * come before the text, or were generated after it. */
+ * where the token is, and all of the text has a token.  Half a character has no
+ * text of its own; tokens without a place come before the text, or were generated
+ * after it. */
 static cf_status check_echo(const cf_token_span *v, const cf_server_kind__scored *s, cf_str all,
                             cf_error *err)
 {
     size_t end = 0;
     bool is_same = true;
-    for (size_t i = 0, k = 0; i < s->n; i++) {
-        const cf_str bytes = cf_str_make(all.p + v[i].off, v[i].len);
-        is_same = is_same && (v[i].len == 0 || is_its_text(s->text[i], bytes, k));
-        end = (size_t)v[i].off + v[i].len > end ? (size_t)v[i].off + v[i].len : end;
-        k += v[i].len > 0;
+    for (size_t i = 0; i < s->n && is_same; i++) {
+        const cf_str text = s->text[i], bytes = cf_str_make(all.p + v[i].off, v[i].len);
+        is_same = v[i].len == 0 || (v[i].off == end && (is_half(text) || cf_str_eq(text, bytes)));
+        end += v[i].len;
     }
     return is_same && end == all.n
                ? CF_OK
@@ -153,14 +162,16 @@ static cf_status cut(const cf_server_kind__scored *s, cf_str all, size_t n_conte
     if (v == NULL || out->v == NULL || out->log_p == NULL) {
         return cf_oom_for(err, "the scores");
     }
+    drop_space(s, all);
     cf_server_kind__place(v, s->text, s->n, all);
     CF_TRY(check_echo(v, s, all, err));
     out->n = 0;
     out->sum = 0;
     for (size_t i = 0; i < s->n; i++) {
         size_t end = (size_t)v[i].off + v[i].len;
-        if (end <= n_context || isnan(s->log_p[i])) {
-            continue; /* of the context, or the very first token */
+        const bool is_after = v[i].len == 0 && v[i].off == all.n && !is_half(s->text[i]);
+        if (end <= n_context || isnan(s->log_p[i]) || is_after) {
+            continue; /* of the context, the very first token, or a generated one */
         }
         uint32_t off = v[i].off > n_context ? v[i].off - (uint32_t)n_context : 0;
         out->v[out->n] = (cf_token_span){s->id[i], off, (uint32_t)(end - n_context) - off};
