@@ -138,9 +138,10 @@ static void put_end(const job *j, cf_buf *out)
         "calls differ in %zu of %zu with calls",
         j->n_replies, j->n_tokens, mean, j->kl_max, j->n_parts, j->n_calls_differ, j->n_with_calls);
     cf_buf_addf(out,
-                j->n_left_out > 0 ? "; %zu left out, which another model wrote or which have "
-                                    "no tokens\n"
-                                  : "\n",
+                j->n_left_out > 0
+                    ? "; %zu left out, which another model wrote, which do not fit, or which have "
+                      "no tokens\n"
+                    : "\n",
                 j->n_left_out);
 }
 
@@ -172,7 +173,12 @@ static cf_status one_reply(job *j, const cf_store_turn *turn, cf_error *err)
                               .n_reply = run->n_reply_ids,
                               .max_tokens = j->max_tokens != 0 ? j->max_tokens : TOKENS,
                               .cancel = cf_cli_cancel()};
-    CF_TRY(cf_beside_run(&b, j->side, &t, err));
+    cf_status st = cf_beside_run(&b, j->side, &t, err);
+    if (st == CF_ELIMIT || st == CF_EINVAL) { /* too long, or no such tokens */
+        j->n_left_out++;
+        return CF_OK;
+    }
+    CF_TRY(st);
     j->n_replies++;
     j->n_tokens += b.n;
     j->kl_sum += b.kl_sum;

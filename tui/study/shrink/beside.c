@@ -104,6 +104,9 @@ static cf_status write_reply(const cf_beside_side *side, const cf_beside_text *t
     CF_TRY(begin(side, t, err));
     for (*n = 0; *n < t->max_tokens;) {
         const float *logits = cf_session_logits(side->session);
+        if (logits == NULL) {
+            return cf_fail(err, CF_EUNSUPPORTED, "this model gives no logits");
+        }
         cf_token id = (cf_token)largest(logits, side->n_vocab);
         ids[(*n)++] = id;
         if (cf_tokenizer_is_end(side->tok, id)) {

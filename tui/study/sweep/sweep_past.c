@@ -7,6 +7,7 @@
 #include "tui/study/sweep/sweep_past.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -181,7 +182,7 @@ static double rate_in(const json_t *record, cf_str row, cf_str check)
         double n = json_number_value(json_object_get(r, "prompts"));
         if (cf_str_eq(cf_json_get_str(r, "row"), row) &&
             cf_str_eq(cf_json_get_str(r, "check"), check) && n > 0) {
-            return json_number_value(json_object_get(r, "passed")) / n;
+            return fmin(1, json_number_value(json_object_get(r, "passed")) / n);
         }
     }
     return -1;
