@@ -261,8 +261,12 @@ static void from_mxfp4(float *out, const unsigned char *b)
     }
 }
 
-/* E4M3 without a sign, bias 7; the code of NaN counts as 0. */
-static float ue4m3(int code)
+float cf_half_e8m0(int code)
+{
+    return cf_bits_float(code > 1 ? (uint32_t)(code - 1) << 23 : 1U << (21 + code));
+}
+
+float cf_ue4m3(int code)
 {
     int exponent = code >> 3 & 15, mantissa = code & 7;
     if ((code & 127) == 127) {
@@ -278,7 +282,7 @@ static void from_nvfp4(float *out, const unsigned char *b)
 {
     for (int s = 0; s < 4; s++) {
         const unsigned char *q = b + 4 + 8 * s;
-        float d = ue4m3(b[s]);
+        float d = cf_ue4m3(b[s]);
         for (int i = 0; i < 8; i++) {
             out[16 * s + i] = d * e2m1(q[i] & 15);
             out[16 * s + i + 8] = d * e2m1(q[i] >> 4);

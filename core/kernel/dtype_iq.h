@@ -19,6 +19,11 @@ extern const uint16_t cf_grid_iq2_s[1024];
 extern const uint16_t cf_grid_iq3_xxs[256];
 extern const uint16_t cf_grid_iq3_s[512];
 
+/* Scales of small floats: 2^(code - 128), half of E8M0's; and E4M3 without a sign, bias 7, whose
+ * NaN counts as 0. */
+float cf_half_e8m0(int code);
+float cf_ue4m3(int code);
+
 /* out[256] from the block b. */
 void cf_from_iq1_s(float *out, const unsigned char *b);
 void cf_from_iq1_m(float *out, const unsigned char *b);

@@ -5,23 +5,7 @@
 
 unsigned cf_prepared_class(cf_dtype type)
 {
-    switch ((unsigned)type) {
-    case CF_Q8_0:
-    case CF_Q4_0:
-    case CF_Q4_1:
-    case CF_Q5_0:
-    case CF_Q5_1:
-    case CF_Q2_K:
-    case CF_Q3_K:
-    case CF_Q4_K:
-    case CF_Q5_K:
-    case CF_Q6_K:
-    case CF_IQ4_NL:
-    case CF_IQ4_XS:
-        return CLASS_CODES;
-    default:
-        return CLASS_FLOAT;
-    }
+    return cf_dtype_get(type).n_block == 1 ? CLASS_FLOAT : CLASS_CODES;
 }
 
 size_t cf_prepared_bytes(cf_dtype type, size_t n_col)

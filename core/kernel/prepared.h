@@ -83,7 +83,7 @@ static inline float cf_inverse_step(float largest, float top)
 }
 
 /* The functions of the same name in cf_kernels, for activations of 16 bits.
- * Types whose codes the sets do not know are dequantised, and meet floats. */
+ * Types whose codes the sets do not know are recoded first (recode.h). */
 unsigned cf_prepared_class(cf_dtype type);
 size_t cf_prepared_bytes(cf_dtype type, size_t n_col);
 

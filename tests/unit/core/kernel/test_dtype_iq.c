@@ -5,7 +5,10 @@
  * from ggml's own functions for the same bytes, with a scale of 0.5 in each
  * block, so that every product is exact.
  */
+#include <math.h>
+
 #include "core/kernel/dtype.h"
+#include "core/kernel/recode.h"
 #include "tests/support/t.h"
 
 enum { N_BLOCK = 8, N = N_BLOCK * 256, BYTES_MAX = 110 };
@@ -110,11 +113,51 @@ static void test_dtype_iq__ternary(void **state)
     assert_true(out[255] == 0 && out[254] == -2);
 }
 
+/* What the fast sets make of a type's blocks is worth the same: each byte times
+ * its scale. */
+static void test_recode__same_weights(void **state)
+{
+    (void)state;
+    size_t n_type = 0;
+    uint32_t x = 99;
+    for (uint32_t t = 0; t < CF_DTYPE_COUNT; t++) {
+        cf_dtype type = (cf_dtype)t;
+        unsigned char in[BYTES_MAX * 64], out[256 * 64 / 32 * CF_RECODED_BYTES];
+        float want[256 * 64];
+        cf_dtype_info info = cf_dtype_get(t);
+        if (!cf_recode_can(type)) {
+            continue;
+        }
+        n_type++;
+        for (size_t i = 0; i < sizeof in; i++) {
+            x = x * 1664525U + 1013904223U;
+            in[i] = (unsigned char)(x >> 24);
+        }
+        size_t n = 64UL * info.n_block;
+        cf_dtype_to_f32(type, want, in, n);
+        cf_recode(type, out, in, n);
+        for (size_t i = 0; i < n; i++) {
+            const unsigned char *b = out + i / 32 * CF_RECODED_BYTES;
+            float scale;
+            memcpy(&scale, b + i % 32 / 16 * 4, sizeof scale);
+            float got = scale * (float)(int8_t)b[8 + i % 32];
+            bool is_same = got == want[i] || (isnan(got) && !isfinite(want[i])) ||
+                           (isnan(got) && isnan(want[i])) ||
+                           fabsf(got - want[i]) <= 1e-6f * fabsf(want[i]);
+            if (!is_same) {
+                fail_msg("%s, weight %zu: %g, not %g", info.name, i, (double)got, (double)want[i]);
+            }
+        }
+    }
+    assert_int_equal(n_type, 13);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dtype_iq__known_answers),
         cmocka_unit_test(test_dtype_iq__ternary),
+        cmocka_unit_test(test_recode__same_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
