@@ -193,7 +193,7 @@ static cf_status put_json(const command *c, const cf_influence_row *row, bool is
         cf_jw_double(&w, "delta", row->delta);
         cf_jw_double(&w, "with", c->result.with);
         cf_jw_double(&w, "without", row->without);
-        if (c->scorer.server == NULL) {
+        if (c->scorer.server == NULL && c->o.budget == 0) {
             cf_jw_uint(&w, "removed", row->n_tokens);
         }
     } else {
@@ -338,6 +338,33 @@ static cf_status put_groups(const command *c, cf_buf *out, cf_error *err)
     return st;
 }
 
+/* How far a fit can be trusted. */
+static cf_status put_error(const command *c, cf_buf *out, cf_error *err)
+{
+    const cf_influence *v = &c->result;
+    cf_jw w;
+    if (!c->cli->is_json) {
+        cf_buf_addf(out, "fitted to %zu random ablations; ", v->n_pass - 1);
+        if (v->has_lds) {
+            cf_buf_addf(out, "rank correlation on those that the fit has not seen: %.2f\n", v->lds);
+        } else {
+            cf_buf_adds(out, "too few to measure its error\n");
+        }
+        return CF_OK;
+    }
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    if (v->has_lds) {
+        cf_jw_double(&w, "lds", v->lds);
+    } else {
+        cf_jw_null(&w, "lds");
+    }
+    cf_jw_uint(&w, "passes", v->n_pass - 1);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+    return cf_jw_finish(&w, err);
+}
+
 static void put_quoted(cf_buf *out, cf_str text)
 {
     cf_buf_addc(out, '"');
@@ -395,6 +422,9 @@ static cf_status put(const command *c, cf_buf *out, cf_error *err)
         st = cf_fail(err, CF_ENOTFOUND, "the prompt has no such part");
     }
     CF_THEN(st, put_groups(c, out, err));
+    if (c->o.budget > 0) {
+        CF_THEN(st, put_error(c, out, err));
+    }
     return st;
 }
 
@@ -469,6 +499,8 @@ static const cf_opt_row options[] = {
      "ask why this text did not come in place of the reply, of --span or of --argument; "
      "end: that it ended there; \"no call\": why it called at all",
      0},
+    {"--budget", 0, CF_OPT_U32, offsetof(command, o.budget), "N",
+     "leave out parts at random in N passes, and fit; without --by from messages down to words", 0},
     {"--tokens", 0, CF_OPT_FLAG, offsetof(command, a.tokens), NULL,
      "show where in the reply each part matters, token by token", 0},
     CF_ROW_FAMILY(offsetof(command, a.family)),
@@ -482,6 +514,9 @@ static int run_influence(cf_cli *cli, void *state)
     c->cli = cli;
     if (c->a.span != NULL && c->a.argument != NULL) {
         return cf_cli_usage(cli, "--span and --argument exclude each other");
+    }
+    if (c->o.budget > 0 && c->a.tokens) {
+        return cf_cli_usage(cli, "--budget and --tokens exclude each other");
     }
     cf_study_case_init(&c->c);
     cf_study_case_init(&c->other);

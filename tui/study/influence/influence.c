@@ -77,8 +77,12 @@ static cf_status make(cf_influence_work *w, cf_error *err)
     CF_TRY(cf_influence__match(out, w->c, &out->tokens, err));
     CF_TRY(cf_influence__list(out, &w->context, w->o, err));
     CF_TRY(cf_influence__whole(w, err));
-    CF_TRY(score_rows(w, err));
-    CF_TRY(cf_influence__group(w, err));
+    if (w->o->budget > 0) {
+        CF_TRY(cf_influence__fit(w, err));
+    } else {
+        CF_TRY(score_rows(w, err));
+        CF_TRY(cf_influence__group(w, err));
+    }
     return w->o->instead != NULL ? cf_influence__say(w, err) : CF_OK;
 }
 

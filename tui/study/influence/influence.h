@@ -64,6 +64,7 @@ typedef struct cf_influence_options {
     const char *instead;       /* NULL, or what is compared with the target: a text, "end", or
                             "no call" */
     uint32_t budget;           /* passes of random ablations; 0: each part is left out */
+    uint64_t seed;             /* of these */
     bool has_no_groups;        /* rows only */
 } cf_influence_options;
 
@@ -142,7 +143,10 @@ typedef struct cf_influence {
     cf_str target_text;
     cf_influence_group group[CF_INFLUENCE_GROUPS_MAX];
     size_t n_group;
-    size_t n_pass; /* prompts scored, that with everything included */
+    size_t n_pass;       /* prompts scored, that with everything included */
+    const bool *kept;    /* of a budget [n_ablation, n_row at first]: which parts were there */
+    const double *score; /* [n_ablation] and the score then; the first is of the whole */
+    size_t n_ablation;
     bool has_lds;
     double lds; /* of the budget: rank correlation on ablations that the fit has not seen */
     bool has_failed_store;
@@ -165,6 +169,11 @@ CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *
                                         const cf_study_engine *engine, cf_study_scorer *scorer,
                                         const cf_influence_options *options, cf_influence_fn fn,
                                         void *ud, cf_error *err);
+
+/* Spearman's rank correlation of a[n] and b[n]; scratch[2 * n].  False, and 0,
+ * where all values of one are equal. */
+bool cf_influence_rank_correlation(const double *a, const double *b, size_t n, double *scratch,
+                                   double *out);
 
 /* Whether the second part lies in the first. */
 bool cf_part_contains(const cf_part *outer, const cf_part *inner);

@@ -10,6 +10,13 @@ cf_status cf_influence__check(const cf_influence_options *o, cf_error *err)
     if (o->keeps_positions && o->change != CF_CHANGE_LEAVE_OUT) {
         return cf_fail(err, CF_EINVAL, "positions can be kept only where a part is left out");
     }
+    if (o->budget > 0 && (o->change == CF_CHANGE_SWAP || o->keeps_positions)) {
+        return cf_fail(err, CF_EINVAL, "a budget is for parts that are left out or hidden");
+    }
+    if (o->budget > CF_INFLUENCE_PARTS_MAX) {
+        return cf_fail(err, CF_EINVAL, "a budget has at most %d passes",
+                       (int)CF_INFLUENCE_PARTS_MAX);
+    }
     if (o->change == CF_CHANGE_SWAP && o->other == NULL) {
         return cf_fail(err, CF_EINVAL, "swapping takes another conversation");
     }

@@ -176,6 +176,11 @@ cf_status cf_influence__by_server(cf_influence *out, const cf_study_case *c,
                 .context = cf_study_context_of(c)};
     cf_score whole;
     CF_TRY(cf_influence__check(o, err));
+    if (o->budget > 0 || o->instead != NULL || o->asks_end) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "a budget, another text and the end of a reply need a model that runs "
+                       "here");
+    }
     if (o->change == CF_CHANGE_NEUTRAL || o->change == CF_CHANGE_HIDE || o->keeps_positions) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "a server is given texts: neutral tokens and kept "
