@@ -367,7 +367,7 @@ static bool is_parts(const json_t *v)
     bool is = true;
     for (size_t i = 0; is && i < json_array_size(v); i++) {
         const json_t *part = json_array_get(v, i);
-        is = json_is_string(part) || cf_part_is_typed(part) ||
+        is = json_is_string(part) || json_is_null(part) || cf_part_is_typed(part) ||
              (json_object_size(part) == 1 && cf_json_get_str(part, "text").p != NULL);
     }
     return json_is_array(v) ? is : cf_part_is_typed(v);

@@ -76,7 +76,7 @@ static const group groups[] = {
          "{'role':'assistant','content':['It is ','warm']}]",
          "[" QUERY "{'role':'assistant','content':[],'tool_calls':[{'id':'call00001','type':"
          "'function','index':null," CALL_AS "}],'refusal':null,'audio':null},"
-         "{'role':'tool','tool_call_id':'call00001','name':'get_heat','content':['4711 ',"
+         "{'role':'tool','tool_call_id':'call00001','name':'get_heat','content':['4711 ',null,"
          "'degrees']},{'role':'assistant','content':'It is warm','tool_calls':null}]",
          "[{'role':'user','content':[{'type':'text','text':'How warm is it','image':null}],"
          "'tool_calls':null},{'role':'function','content':[],'name':null,'tool_calls':[{'id':"
