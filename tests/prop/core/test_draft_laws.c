@@ -199,7 +199,7 @@ static void test_draft__model_of_every_architecture(void **state)
         const cf_engine_options eo = {.n_threads = 1};
         void *bytes = cf_tiny_gguf(&o, &n);
         open_model(&m, cf_tiny_archs[a], 140 + a, CF_F32, CF_ARITHMETIC_16);
-        open_model(&other, a % 2 ? "llama" : "qwen35", 7, CF_F32, CF_ARITHMETIC_16);
+        open_model(&other, a % 2 ? "llama" : "qwen35", 8, CF_F32, CF_ARITHMETIC_16);
         T_OK(cf_engine_open_memory(&twin, bytes, n, &eo, &err), err);
         m.draft = twin;
         n_right += check_from(&m, CF_DRAFT_MAX, a % 2 ? 0 : 0.7f, a % 2 ? 32 : 3);
@@ -230,6 +230,79 @@ static void test_draft__layer_of_the_file(void **state)
     }
 }
 
+enum { N_SIDE = 3 };
+
+/* Replies side by side, each with its own draft of one draft model, in passes
+ * together: the tokens of each alone. */
+static void test_draft__side_by_side(void **state)
+{
+    (void)state;
+    for (size_t a = 0; a < 4; a++) {
+        static const char *const archs[] = {"llama", "glm4moe", "qwen35", "deepseek2"};
+        cf_error err;
+        model m, small;
+        reply alone[N_SIDE];
+        cf_session *s[N_SIDE] = {NULL};
+        cf_draft *draft[N_SIDE];
+        cf_sampler *sampler[N_SIDE];
+        cf_advance part[N_SIDE];
+        bool needs[N_SIDE];
+        cf_token ids[N_SIDE][N_PROMPT + N_REPLY];
+        open_nextn(&m, archs[a], 180 + a);
+        open_nextn(&small, "llama", 180);
+        m.draft = a % 2 ? NULL : small.engine; /* or the file's layer */
+        for (size_t i = 0; i < N_SIDE; i++) {
+            const cf_sampling how = {.temperature = i > 0 ? 0.9f : 0, .seed = 5};
+            const cf_session_options so = {.n_ctx = N_CTX};
+            m.prompt[0] = (cf_token)i;
+            generate(&m, &alone[i], 0, how.temperature, 32);
+            memcpy(ids[i], m.prompt, sizeof m.prompt);
+            T_OK(cf_session_new(&s[i], m.engine, &so, &err), err);
+            T_OK(cf_sampler_new(&sampler[i], &how, N_VOCAB, &err), err);
+            T_OK(cf_draft_new(&draft[i], CF_DRAFT_DEFAULT, &err), err);
+            if (m.draft != NULL) {
+                T_OK(cf_draft_use_model(draft[i], m.draft, m.engine, &err), err);
+            }
+            T_OK(cf_session_sync(s[i], ids[i], N_PROMPT, NULL, NULL, &err), err);
+            T_OK(cf_draft_begin(draft[i], s[i], NULL, &err), err);
+        }
+        for (size_t n = N_PROMPT; n < N_PROMPT + N_REPLY; n++) {
+            size_t n_wait = 0;
+            for (size_t i = 0; i < N_SIDE; i++) {
+                T_OK(cf_sampler_draw(sampler[i], cf_draft_logits(draft[i]), ids[i], n, NULL, 0,
+                                     &ids[i][n], NULL, &err),
+                     err);
+                T_OK(cf_draft_next(draft[i], &ids[i][n], 1, &part[n_wait], &needs[i], &err), err);
+                n_wait += needs[i];
+            }
+            while (n_wait > 0) {
+                T_OK(cf_batch_pass(part, n_wait, NULL, &err), err);
+                cf_advance left[N_SIDE];
+                size_t n_left = 0;
+                for (size_t i = 0, k = 0; i < N_SIDE; i++) {
+                    if (needs[i]) {
+                        needs[i] = !cf_draft_took(draft[i], &part[k]);
+                        left[n_left] = part[k++];
+                        n_left += needs[i];
+                    }
+                }
+                memcpy(part, left, n_left * sizeof *part);
+                n_wait = n_left;
+            }
+        }
+        for (size_t i = 0; i < N_SIDE; i++) {
+            assert_memory_equal(ids[i], alone[i].ids, sizeof ids[i]);
+            assert_true(cf_draft_get_counts(draft[i]).n_guessed > 0);
+            cf_draft_free(draft[i]);
+            cf_sampler_free(sampler[i]);
+            cf_session_free(s[i]);
+            free(alone[i].logits);
+        }
+        close_model(&m);
+        close_model(&small);
+    }
+}
+
 /* When the draft model is always wrong, what is lost stays small; it is asked
  * again now and then. */
 static void test_draft__bounded_loss_of_a_model(void **state)
@@ -240,7 +313,7 @@ static void test_draft__bounded_loss_of_a_model(void **state)
     cf_rand r = {8};
     (void)state;
     open_model(&m, "llama", 2, CF_F32, CF_ARITHMETIC_16);
-    open_model(&other, "llama", 3, CF_Q4_0, CF_ARITHMETIC_16);
+    open_model(&other, "llama", 4, CF_Q4_0, CF_ARITHMETIC_16);
     T_OK(cf_draft_new(&draft, CF_DRAFT_MAX, &err), err);
     T_OK(cf_draft_use_model(draft, other.engine, m.engine, &err), err);
     T_OK(cf_session_sync(m.session, m.prompt, 3, NULL, NULL, &err), err);
@@ -430,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_draft__same_reply),
         cmocka_unit_test(test_draft__model_of_every_architecture),
         cmocka_unit_test(test_draft__layer_of_the_file),
+        cmocka_unit_test(test_draft__side_by_side),
         cmocka_unit_test(test_draft__bounded_loss_of_a_model),
         cmocka_unit_test(test_draft__vocabularies),
         cmocka_unit_test(test_draft__same_reply_in_every_arithmetic),
