@@ -412,7 +412,6 @@ static void write_calls(cf_shaper *s, cf_shape__message *m)
     if (written_calls(s, m->m, &text)) {
         add_ours(s, m, filled(s, &text), why);
         json_object_del(m->m, "tool_calls");
-        m->has_calls = true;
     }
     cf_buf_deinit(&text);
 }

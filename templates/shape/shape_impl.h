@@ -26,7 +26,6 @@ typedef struct cf_shape__message {
     const json_t *value; /* the content, where that is no text; NULL */
     cf_str value_path;
     uint32_t origin;
-    bool has_calls; /* they are written in its segments */
 } cf_shape__message;
 
 typedef struct cf_shaper {
