@@ -89,6 +89,14 @@ CF_MUST_USE cf_status cf_import_file(cf_store *store, const char *path,
                                      const cf_import_options *opts, cf_import_report *report,
                                      cf_error *err);
 
+struct cf_trail;
+struct cf_trail_message;
+/* Takes a session's file (storage/trail.h) into the history, and finds one
+ * message's turn there: what shows a session opens it so. */
+CF_MUST_USE cf_status cf_session_keep(cf_store *store, const char *path, const struct cf_trail *t,
+                                      cf_str agent, const struct cf_trail_message *message,
+                                      cf_uuid *conversation, cf_uuid *turn, cf_error *err);
+
 typedef struct cf_export_options {
     cf_format format;
     bool only_head; /* the branch shown last instead of all of them */

@@ -217,6 +217,8 @@ typedef struct cf_trail_group {
     cf_str name;   /* an agent's id, or a tool's name */
     cf_str title;  /* of an agent */
     size_t parent; /* of an agent: the one whose call began it, by place; SIZE_MAX: none */
+    size_t parent_row; /* and the row of that call; SIZE_MAX: none */
+    size_t at;         /* and the place of its event */
     cf_trail_sum sum;
 } cf_trail_group;
 

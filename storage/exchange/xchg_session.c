@@ -134,17 +134,22 @@ static cf_status put_events(talk *k, cf_str agent, cf_uuid *head, cf_error *err)
     return CF_OK;
 }
 
+static cf_status put_id(cf_buf *id, const cf_trail *t, cf_str agent, cf_error *err)
+{
+    cf_buf_add(id, t->id.p, t->id.n);
+    if (agent.n != 0) {
+        cf_buf_addc(id, '/');
+        cf_buf_add(id, agent.p, agent.n);
+    }
+    return cf_buf_check(id, err);
+}
+
 /* One agent's conversation; title empty: the first message names it. */
 static cf_status put_agent(talk *k, cf_str agent, cf_str title, cf_error *err)
 {
     cf_import *im = k->im;
     cf_buf id = CF_BUF_INIT;
-    cf_buf_add(&id, k->t->id.p, k->t->id.n);
-    if (agent.n != 0) {
-        cf_buf_addc(&id, '/');
-        cf_buf_add(&id, agent.p, agent.n);
-    }
-    cf_status st = cf_buf_check(&id, err);
+    cf_status st = put_id(&id, k->t, agent, err);
     CF_THEN(st, cf_build__begin(im, 0, err));
     if (st == CF_OK) {
         cf_store_conv *c = &im->cur->conv;
@@ -205,6 +210,46 @@ static cf_status read_file(cf_import *im, const char *path, cf_error *err)
         st = put_session(im, trails.v[i], err);
     }
     cf_trails_deinit(&trails);
+    return st;
+}
+
+/* The turn that says what a message says, at its time. */
+static cf_status find_turn(cf_store *store, cf_uuid conversation, const cf_trail_message *m,
+                           cf_uuid *turn, cf_error *err)
+{
+    cf_arena a;
+    cf_store_tree tree;
+    json_t *v = message_of(m);
+    cf_arena_init(&a, 0);
+    cf_status st = v != NULL ? CF_OK : cf_sql__oom(err);
+    CF_THEN(st, cf_store_get_tree(store, conversation, 0, &a, &tree, err));
+    *turn = (cf_uuid){{0}};
+    for (size_t i = 0; st == CF_OK && i < tree.n; i++) {
+        json_t *said = cf_xchg__parse(tree.turns[i].message, &a.failed);
+        if (json_equal(said, v) && (m->time_ms == 0 || tree.turns[i].created_ms == m->time_ms)) {
+            *turn = tree.turns[i].id;
+        }
+        json_decref(said);
+    }
+    json_decref(v);
+    cf_arena_deinit(&a);
+    return st;
+}
+
+cf_status cf_session_keep(cf_store *store, const char *path, const cf_trail *t, cf_str agent,
+                          const cf_trail_message *message, cf_uuid *conversation, cf_uuid *turn,
+                          cf_error *err)
+{
+    cf_import_report report;
+    const cf_import_options opts = {.format = CF_FORMAT_SESSION, .name = path};
+    cf_buf id = CF_BUF_INIT;
+    CF_TRY(cf_import_file(store, path, &opts, &report, err));
+    cf_status st = put_id(&id, t, agent, err);
+    if (st == CF_OK) {
+        *conversation = cf_build__uuid(CF_FORMAT_SESSION, cf_str_from(t->format), cf_buf_str(&id));
+        st = find_turn(store, *conversation, message, turn, err);
+    }
+    cf_buf_deinit(&id);
     return st;
 }
 

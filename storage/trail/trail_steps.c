@@ -36,7 +36,7 @@ static size_t group_of(maker *m, trail_index *ix, cf_str name, cf_trail_group **
         m->r.failed = true;
         return 0;
     }
-    (*v)[*n] = (cf_trail_group){.name = name, .parent = SIZE_MAX};
+    (*v)[*n] = (cf_trail_group){.name = name, .parent = SIZE_MAX, .parent_row = SIZE_MAX};
     trail_put(&m->r, ix, key_of(name), *n);
     return (*n)++;
 }
@@ -154,12 +154,15 @@ static int64_t see_message(maker *m, const cf_trail_event *e)
     return was != 0 && x->time_ms > was ? x->time_ms - was : 0;
 }
 
-static void note_agent(maker *m, const cf_trail_event *e)
+static void note_agent(maker *m, size_t place)
 {
+    const cf_trail_event *e = &m->t->events[place];
     size_t at = agent_of(m, e->as.agent->id);
     size_t call = trail_find(&m->calls, e->as.agent->parent_call);
     if (at < m->out->n_agents) {
         m->out->agents[at].title = e->as.agent->title;
+        m->out->agents[at].at = place;
+        m->out->agents[at].parent_row = call != TRAIL_NONE ? m->call_row[call] : SIZE_MAX;
         m->out->agents[at].parent = call != TRAIL_NONE ? m->out->rows[m->call_row[call]].agent : 0;
     }
 }
@@ -176,7 +179,7 @@ static void make_rows(maker *m)
             put_row(m, i, ms);
             ms = 0;
         } else if (e->kind == CF_TRAIL_AGENT) {
-            note_agent(m, e);
+            note_agent(m, i);
         }
     }
     for (size_t i = 0; !m->r.failed && i < m->t->n_events; i++) {

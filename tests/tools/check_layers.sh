@@ -99,6 +99,7 @@ view/replies    kit
 view/servers    kit
 view/traffic    kit
 view/influence  kit
+view/steps      kit
 view/inside     kit
 view/sweep      kit
 view/media      kit

@@ -61,7 +61,8 @@ typedef struct cf_tool_servers cf_tool_servers;
     X(INFLUENCE, influence) \
     X(SWEEP, sweep) \
     X(MEDIA, media) \
-    X(INSIDE, inside)
+    X(INSIDE, inside) \
+    X(STEPS, steps)
 /* clang-format on */
 
 typedef enum cf_view_id {
@@ -127,6 +128,7 @@ typedef enum cf_target_kind {
     CF_TARGET_SOURCE,   /* Diff: `text`, named `name`, and the template in use */
     CF_TARGET_SERVER,   /* Diff: the prompt that the server showed, and ours */
     CF_TARGET_PLAN,     /* Sweep: the plan in file `text` */
+    CF_TARGET_SESSION,  /* Steps: the session in file `text` */
     CF_TARGET_SETTINGS, /* Help: the settings alone */
     CF_TARGET_REPLY,    /* Influence, Inside: bytes [from, to) of reply `id`, called
                          `name`; the whole of it where from is to; the last

@@ -81,6 +81,19 @@ static void cmd_sweep(cf_app *app, const char *arg)
     cf_buf_deinit(&path);
 }
 
+static void cmd_sessions(cf_app *app, const char *arg)
+{
+    cf_buf path = CF_BUF_INIT;
+    if (arg[0] == '\0') {
+        cf_app_open_view(app, CF_VIEW_STEPS);
+        return;
+    }
+    cf_paths_expand(&path, arg);
+    cf_app_show(app, CF_VIEW_STEPS,
+                &(cf_target){.kind = CF_TARGET_SESSION, .text = cf_buf_str(&path)});
+    cf_buf_deinit(&path);
+}
+
 static void open_view(cf_app *app, int view)
 {
     cf_app_open_view(app, (cf_view_id)view);
@@ -316,6 +329,9 @@ const cf_command cf_global_commands[] = {
      CF_BY(open_view, CF_VIEW_LOG)},
     {"traffic", CF_IN_ALL, "gx", "", "requests recorded by the proxy and the server",
      CF_BY(open_view, CF_VIEW_TRAFFIC)},
+    {"session", CF_IN_ALL, "gA", "[FILE]",
+     "a coding agent's session, request by request; without argument, those on this machine",
+     CF_WITH(cmd_sessions)},
     {"sweep", CF_IN_ALL, "", "[PLAN]",
      "run a plan: prompts, or the ticked conversations, with every combination of templates, "
      "models and system prompts; without argument, show its table",

@@ -221,6 +221,10 @@ static cf_status set_up(workbench *w, cf_error *err)
     if (s->shows_traffic) {
         cf_app_open_view(&w->app, CF_VIEW_TRAFFIC);
     }
+    if (s->session != NULL) {
+        cf_app_show(&w->app, CF_VIEW_STEPS,
+                    &(cf_target){.kind = CF_TARGET_SESSION, .text = cf_str_from(s->session)});
+    }
     if (s->system != NULL) {
         CF_TRY(set_system(w, err));
     }

@@ -41,6 +41,7 @@ typedef struct cf_start {
     bool is_restricted;
     bool no_examples;
     bool shows_traffic;    /* begins with the exchanges of the proxy */
+    const char *session;   /* a file of an agent to begin with; NULL: none */
     const char *model;     /* as -m names it; NULL: the bundled one, or none */
     cf_next_model *next;   /* NULL: the model cannot be changed */
     const cf_trust *trust; /* of addresses in files; NULL: of none */

@@ -3,8 +3,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/api/engine.h"
+#include "core/base/os.h"
 #include "tui/cli/answers/session_text.h"
 #include "tui/cli/shell/cli.h"
 
@@ -116,6 +118,11 @@ static int run_session(cf_cli *cli, void *state)
     const char *second = a->diff != NULL ? cli->args[is_first ? 0 : 1] : NULL;
     if (a->diff != NULL && (!is_number(a->diff) || !is_number(second))) {
         return cf_cli_usage(cli, "--diff takes the numbers of two steps");
+    }
+    bool is_plain = a->diff == NULL && a->prices == NULL && !a->findings && !cli->is_json;
+    if (is_plain && isatty(STDOUT_FILENO) != 0 && !cf_os_is_dir(path) &&
+        cli->screen->check(&err) == CF_OK) {
+        return cf_cli_steps(cli, path);
     }
     const cf_trail_options opts = {.cancel = cf_cli_cancel()};
     cf_status st = a->prices != NULL ? cf_trail_prices_read(&a->list, a->prices, &err) : CF_OK;

@@ -200,6 +200,8 @@ int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind);
 /* Opens the workbench at the exchanges of the proxy (cmd_chat.c); the exit
  * status. */
 int cf_cli_watch(cf_cli *cli);
+/* The same at the session of a coding agent in a file. */
+int cf_cli_steps(cf_cli *cli, const char *path);
 
 /* Set by SIGINT and SIGTERM while a command that asked for it runs. */
 cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */

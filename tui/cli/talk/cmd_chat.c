@@ -214,7 +214,8 @@ static cf_status run_once(cf_cli *cli, chat_options *o, const cf_paths *paths,
 
 /* A workbench, and another one for each model that is asked for in it.  A
  * model that does not open leaves the one before in use. */
-static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation, bool shows_traffic)
+static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation, bool shows_traffic,
+                         const char *steps_of)
 {
     cli->reply = NULL; /* the workbench reads confabrc itself */
     cf_error err;
@@ -229,6 +230,7 @@ static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
     cf_start start = {.color = cli->color,
                       .conversation = conversation,
                       .shows_traffic = shows_traffic,
+                      .session = steps_of,
                       .next = &next};
     bool is_saved = true, is_switched = false;
     const char *last = cli->open.model; /* that opened */
@@ -269,7 +271,13 @@ static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
 int cf_cli_watch(cf_cli *cli)
 {
     chat_options o = {.no_examples = true};
-    return run_workbench(cli, &o, NULL, true);
+    return run_workbench(cli, &o, NULL, true, NULL);
+}
+
+int cf_cli_steps(cf_cli *cli, const char *path)
+{
+    chat_options o = {.no_examples = true};
+    return run_workbench(cli, &o, NULL, false, path);
 }
 
 static const cf_opt_row options[] = {
@@ -307,7 +315,7 @@ static int run_chat(cf_cli *cli, void *state)
     if (cli->n_args > 0 && cf_cli_find(cli->args[0]) != NULL) {
         return cf_cli_usage(cli, "options of a command go after its name");
     }
-    return run_workbench(cli, o, cli->n_args > 0 ? cli->args[0] : NULL, false);
+    return run_workbench(cli, o, cli->n_args > 0 ? cli->args[0] : NULL, false, NULL);
 }
 
 const cf_cli_command cf_cmd_chat = {

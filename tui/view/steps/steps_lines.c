@@ -1,0 +1,182 @@
+/*
+ * steps_lines.c - a session's events as lines, sub-agents under the requests
+ * that began them.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/alloc.h"
+#include "tui/view/steps/steps.h"
+
+uint64_t cf_steps_file_bytes(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && s.st_size > 0 ? (uint64_t)s.st_size : 0;
+}
+
+cf_status cf_steps_read(cf_steps_reading *out, const char *path, size_t max_bytes,
+                        cf_cancel *cancel, cf_error *err)
+{
+    const cf_trail_options opts = {.max_bytes = max_bytes, .cancel = cancel};
+    *out = (cf_steps_reading){.bytes = max_bytes == 0 ? cf_steps_file_bytes(path) : 0};
+    cf_status st = cf_trails_read(&out->trails, path, &opts, err);
+    if (st == CF_OK && out->trails.n == 0) {
+        st = cf_fail(err, CF_ENOTFOUND, "%s has no session", path);
+    }
+    CF_THEN(st, cf_trail_find(&out->found, out->trails.v[0], err));
+    CF_THEN(st, cf_trail_steps_make(&out->steps, out->trails.v[0], &out->found, NULL, err));
+    if (st != CF_OK) {
+        cf_steps_reading_deinit(out);
+    }
+    return st;
+}
+
+void cf_steps_reading_deinit(cf_steps_reading *r)
+{
+    cf_trail_steps_deinit(&r->steps);
+    cf_trail_findings_deinit(&r->found);
+    cf_trails_deinit(&r->trails);
+    *r = (cf_steps_reading){.bytes = 0};
+}
+
+const cf_trail *cf_steps_trail(const cf_steps_view *v)
+{
+    return v->has_session ? v->now.trails.v[0] : NULL;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+typedef struct builder {
+    cf_steps_view *v;
+    size_t *row_of; /* [n_events], heap: of a step; SIZE_MAX */
+    size_t *begun;  /* [n_rows], heap: the first sub-agent of a row; SIZE_MAX */
+    size_t *next;   /* [n_agents], heap: the next one of the same row */
+    bool *is_put;   /* [n_agents], heap */
+    bool failed;
+} builder;
+
+static void add(builder *b, cf_steps_line line)
+{
+    cf_steps_view *v = b->v;
+    if (!cf_grow(&v->lines, &v->cap_lines, v->n_lines + 1, sizeof *v->lines)) {
+        b->failed = true;
+        return;
+    }
+    v->lines[v->n_lines++] = line;
+}
+
+static void add_agent(builder *b, size_t agent, int depth);
+
+/* The sub-agents that a request began. */
+static void add_begun(builder *b, size_t row, int depth)
+{
+    for (size_t i = b->begun[row]; i != SIZE_MAX; i = b->next[i]) {
+        if (!b->is_put[i]) {
+            add_agent(b, i, depth);
+        }
+    }
+}
+
+/* An agent's own events, in order. */
+static void add_events(builder *b, size_t agent, int depth)
+{
+    const cf_trail *t = cf_steps_trail(b->v);
+    const cf_trail_steps *s = &b->v->now.steps;
+    for (size_t i = 0; !b->failed && i < t->n_events; i++) {
+        const cf_trail_event *e = &t->events[i];
+        if (!cf_str_eq(e->agent, s->agents[agent].name)) {
+            continue;
+        }
+        cf_steps_line line = {.at = i, .row = b->row_of[i], .agent = agent, .depth = depth};
+        if (e->kind == CF_TRAIL_STEP) {
+            add(b, line);
+            add_begun(b, line.row, depth + 1);
+        } else if (e->kind == CF_TRAIL_COMPACTION || e->kind == CF_TRAIL_ABORTED) {
+            line.kind = e->kind == CF_TRAIL_COMPACTION ? CF_STEPS_COMPACTION : CF_STEPS_ABORTED;
+            add(b, line);
+        }
+    }
+}
+
+static void add_agent(builder *b, size_t agent, int depth)
+{
+    b->is_put[agent] = true;
+    add(b,
+        (cf_steps_line){CF_STEPS_AGENT, b->v->now.steps.agents[agent].at, SIZE_MAX, agent, depth});
+    if (!b->v->is_folded[agent]) {
+        add_events(b, agent, depth + 1);
+    }
+}
+
+static void index_events(builder *b)
+{
+    const cf_trail *t = cf_steps_trail(b->v);
+    const cf_trail_steps *s = &b->v->now.steps;
+    for (size_t i = 0; i < t->n_events; i++) {
+        b->row_of[i] = SIZE_MAX;
+    }
+    for (size_t i = 0; i < s->n_rows; i++) {
+        b->row_of[s->rows[i].at] = i;
+        b->begun[i] = SIZE_MAX;
+    }
+    for (size_t k = s->n_agents; k-- > 0;) {
+        size_t row = s->agents[k].parent_row;
+        b->next[k] = row < s->n_rows ? b->begun[row] : SIZE_MAX;
+        if (row < s->n_rows) {
+            b->begun[row] = k;
+        }
+    }
+}
+
+static void build(builder *b)
+{
+    const cf_trail_steps *s = &b->v->now.steps;
+    index_events(b);
+    b->is_put[0] = true;
+    add_events(b, 0, 0);
+    for (size_t i = 1; i < s->n_agents; i++) {
+        if (!b->is_put[i]) {
+            /* Under a folded one, or of a call that is not known. */
+            bool is_under = s->agents[i].parent_row != SIZE_MAX &&
+                            s->agents[i].parent != SIZE_MAX && s->agents[i].parent != 0;
+            if (!is_under) {
+                add_agent(b, i, 0);
+            }
+        }
+    }
+}
+
+cf_status cf_steps_lines(cf_steps_view *v, cf_error *err)
+{
+    const cf_trail *t = cf_steps_trail(v);
+    size_t n_agents = v->now.steps.n_agents + 1;
+    size_t at = v->list.cursor < v->n_lines ? v->lines[v->list.cursor].at : 0;
+    builder b = {.v = v};
+    b.row_of = cf_alloc((t->n_events + 1) * sizeof *b.row_of);
+    b.begun = cf_alloc((v->now.steps.n_rows + 1) * sizeof *b.begun);
+    b.next = cf_alloc(n_agents * sizeof *b.next);
+    b.is_put = cf_calloc(n_agents, sizeof *b.is_put);
+    v->n_lines = 0;
+    b.failed = b.row_of == NULL || b.begun == NULL || b.next == NULL || b.is_put == NULL;
+    if (!b.failed) {
+        build(&b);
+    }
+    cf_free(b.row_of);
+    cf_free(b.begun);
+    cf_free(b.next);
+    cf_free(b.is_put);
+    if (b.failed) {
+        v->n_lines = 0;
+        return cf_oom(err);
+    }
+    cf_list_set(&v->list, v->n_lines, v->list.height);
+    for (size_t i = 0; i < v->n_lines; i++) {
+        if (v->lines[i].at <= at) {
+            cf_list_go(&v->list, i);
+        }
+        if (v->lines[i].at == at) {
+            break;
+        }
+    }
+    return CF_OK;
+}
