@@ -60,6 +60,7 @@ typedef struct cf_open_options {
     bool allows_no_weights; /* cf_open_backend(): a folder without weights
                                opens, and every request is answered with
                                "model not found" */
+    bool allows_encoder;    /* the same for a model that makes embeddings only */
     /* Called with what takes long when it begins, and with NULL when it is
      * over; may be NULL. */
     void (*busy)(void *ud, const char *what);

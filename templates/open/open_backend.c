@@ -278,7 +278,8 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *f
         }
         return cf_backend_remote_new(&b->backend, model, &remote, err);
     }
-    if (o->allows_no_weights && !cf_engine_get_info(b->engine).has_weights) {
+    const cf_engine_info info = cf_engine_get_info(b->engine);
+    if ((o->allows_no_weights && !info.has_weights) || (o->allows_encoder && info.is_encoder)) {
         return cf_backend_none_new(&b->backend, renderer_of(b), cf_engine_tokenizer(b->engine),
                                    err);
     }

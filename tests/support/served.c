@@ -62,7 +62,7 @@ void served_with(served *f, const char *arch, uint32_t pooling)
     T_OK(cf_os_write_file(path, bytes, n, 0600, &err), err);
     cf_tiny_free(bytes);
     memset(f, 0, sizeof *f);
-    const cf_open_options o = {.model = path, .n_threads = 1};
+    const cf_open_options o = {.model = path, .n_threads = 1, .allows_encoder = true};
     T_OK(cf_open_backend(&f->opened, &o, "hermes", &err), err);
     served_open(f);
 }

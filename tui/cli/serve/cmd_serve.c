@@ -38,6 +38,7 @@ static cf_status run(cf_cli *cli, const cf_http_options *http, cf_serve_options 
     cf_traffic_run t;
     cf_serve *serve = NULL;
     cf_buf name = CF_BUF_INIT;
+    cli->open.allows_encoder = true;
     CF_TRY(cf_open_backend(&opened, &cli->open, NULL, err));
     if (opened.engine == NULL) {
         cf_opened_close(&opened);

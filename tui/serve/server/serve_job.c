@@ -505,6 +505,14 @@ void cf_serve__complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a
         return;
     }
     j->record = cf_record_begin(s->o.recorder, r, r->body, "");
+    const cf_engine_info info = cf_engine_get_info(s->opened->engine);
+    if (info.is_encoder) {
+        cf_ignore(
+            cf_fail(&j->err, CF_EUNSUPPORTED, "architecture %s continues no text", info.arch));
+        cf_serve__answer_failure(r, a, j->record, CF_EUNSUPPORTED, NULL, &j->err);
+        free_job(j);
+        return;
+    }
     cf_status st = cf_serve__read(&j->asked, s, r->body, api, &j->err);
     if (st != CF_OK) {
         cf_serve__answer_failure(r, a, j->record, st == CF_ENOMEM ? st : CF_EINVAL,

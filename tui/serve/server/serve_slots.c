@@ -22,12 +22,14 @@ cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine, const cf
                               uint32_t n, cf_error *err)
 {
     cf_serve__slots *s = cf_calloc(1, sizeof *s);
+    const cf_engine_info info = cf_engine_get_info(engine);
     if (s == NULL) {
         return cf_oom(err);
     }
+    n = info.is_encoder ? 0 : n; /* no timeline runs on an encoder */
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->freed, NULL);
-    s->v = cf_calloc(n, sizeof *s->v);
+    s->v = cf_calloc(n + 1, sizeof *s->v);
     cf_status st = s->v != NULL ? cf_joint_new(&s->joint, err) : cf_oom(err);
     cf_core_options o = *core;
     cf_serve__slots_hook(s, &o);
@@ -41,7 +43,8 @@ cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine, const cf
         cf_serve__slots_free(s);
         return st;
     }
-    s->n_ctx = cf_session_n_ctx(cf_backend_core_session(s->v[0].backend));
+    s->n_ctx =
+        n != 0 ? cf_session_n_ctx(cf_backend_core_session(s->v[0].backend)) : info.n_ctx_train;
     *out = s;
     return CF_OK;
 }

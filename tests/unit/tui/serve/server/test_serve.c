@@ -455,6 +455,14 @@ static void test_serve__embeddings(void **state)
     served_setup(&f, "qwen3");
     assert_int_equal(http_ask(f.url, path, NULL, "{\"input\":\"abc\"}", &answer), 501);
     assert_non_null(strstr(cf_buf_cstr(&answer), "qwen3.pooling_type"));
+    served_teardown(&f);
+    /* An encoder has no timelines, and answers nothing else. */
+    served_setup(&f, "bert");
+    assert_int_equal(http_ask(f.url, path, NULL, "{\"input\":\"abc\"}", &answer), 200);
+    read_vector(&answer, 0, one, N);
+    assert_int_equal(http_ask(f.url, "/v1/completions", NULL, "{\"prompt\":\"abc\"}", &answer),
+                     501);
+    assert_int_equal(http_ask(f.url, "/slots", NULL, NULL, &answer), 200);
     cf_buf_deinit(&answer);
     served_teardown(&f);
 }
