@@ -137,6 +137,7 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
     X(session)             \
     X(sessions)            \
     X(influence)           \
+    X(guard)               \
     X(inside)              \
     X(sweep)               \
     X(compare)             \

@@ -65,6 +65,7 @@ typedef struct cf_influence_options {
                             "no call" */
     uint32_t budget;           /* passes of random ablations; 0: each part is left out */
     uint64_t seed;             /* of these */
+    bool empties;              /* messages stay, without content */
     bool has_no_groups;        /* rows only */
 } cf_influence_options;
 

@@ -197,7 +197,7 @@ cf_status cf_influence__prompt(cf_influence *out, const cf_study_engine *engine,
     if (has_kind(out, set, CF_PART_PIECE)) {
         return cut_pieces(out, o, set, prompt, err);
     }
-    cf_status st = render(out, engine, context, o, set, false, prompt, err);
+    cf_status st = render(out, engine, context, o, set, o->empties, prompt, err);
     bool is_lost = cf_influence__is_of_part(st) || (st == CF_OK && prompt->text.n == 0);
     if (is_lost && has_kind(out, set, CF_PART_MESSAGE) && o->change != CF_CHANGE_SWAP) {
         cf_error ignored;
