@@ -6,7 +6,9 @@
  *     without the lock; no session is read or changed by others meanwhile.
  *  2. A waiting entry is on the list from its sync until it is done, and only
  *     the computing thread, or nobody, changes it.
- *  3. A failure of a pass is tried again entry by entry, so that one request
+ *  3. A prompt of more than LONG tokens is computed in pieces beside replies:
+ *     as many rows a pass as keep it below 1.75 times that of one without.
+ *  4. A failure of a pass is tried again entry by entry, so that one request
  *     cannot fail another.
  */
 #include "core/api/joint.h"
@@ -16,10 +18,16 @@
 #include <time.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 
 enum {
     PARTS_MAX = 64,
-    GATHER_NS = 2000000 /* longest wait for replies that are sampling */
+    LONG = 1024,     /* tokens of a prompt that is cut */
+    PIECE_FIRST = 8, /* rows of its first piece */
+    PIECE_MIN = 4,   /* so that a prompt has an end on a busy machine, too */
+    PIECE_MAX = 512,
+    GATHER_NS = 2000000,      /* longest wait for replies that are sampling */
+    GATHER_LONG_NS = 10000000 /* while a long prompt could go on without them */
 };
 
 typedef struct waiting waiting;
@@ -28,6 +36,7 @@ struct waiting {
     cf_advance part;
     cf_cancel *cancel; /* may be NULL */
     bool is_whole;     /* done when all of the part is taken, not some of it */
+    bool is_long;      /* rule 3 */
     bool is_done;
     cf_status st;
     cf_error err;
@@ -37,8 +46,12 @@ struct cf_joint {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* an entry came or is done, a pass is over */
     waiting *first;
-    size_t n_waiting, n_active;
+    size_t n_waiting, n_active, n_holding;
     bool is_busy;
+    /* Of the thread that computes: a pass of replies alone takes so long, and
+     * beside them so many rows of long prompts are computed. */
+    uint64_t usual_us;
+    size_t piece;
 };
 
 cf_status cf_joint_new(cf_joint **out, cf_error *err)
@@ -49,6 +62,7 @@ cf_status cf_joint_new(cf_joint **out, cf_error *err)
     }
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->changed, NULL);
+    j->piece = PIECE_FIRST;
     *out = j;
     return CF_OK;
 }
@@ -80,13 +94,16 @@ void cf_joint_leave(cf_joint *j)
 void cf_joint_hold(cf_joint *j)
 {
     pthread_mutex_lock(&j->lock);
+    j->n_holding++; /* the next pass waits for it */
     while (j->is_busy) {
         pthread_cond_wait(&j->changed, &j->lock);
     }
+    j->n_holding--;
 }
 
 void cf_joint_release(cf_joint *j)
 {
+    pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
 }
 
@@ -97,8 +114,12 @@ void cf_joint_release(cf_joint *j)
 static void gather(cf_joint *j)
 {
     struct timespec until;
+    bool has_long = false;
+    for (const waiting *w = j->first; w != NULL; w = w->next) {
+        has_long = has_long || (w->is_long && !w->is_done);
+    }
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += GATHER_NS;
+    until.tv_nsec += has_long ? GATHER_LONG_NS : GATHER_NS;
     if (until.tv_nsec >= 1000000000) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
@@ -145,13 +166,9 @@ static void take_done(waiting *w, const cf_advance *part)
     }
 }
 
-static void compute(waiting *const *v, size_t n)
+static void compute(waiting *const *v, cf_advance *parts, size_t n)
 {
-    cf_advance parts[PARTS_MAX];
     cf_error err;
-    for (size_t i = 0; i < n; i++) {
-        parts[i] = v[i]->part;
-    }
     if (cf_batch_pass(parts, n, NULL, &err) == CF_OK) {
         for (size_t i = 0; i < n; i++) {
             take_done(v[i], &parts[i]);
@@ -168,6 +185,71 @@ static void compute(waiting *const *v, size_t n)
     }
 }
 
+/* The parts of a pass: beside replies at most `piece` rows of long prompts, and
+ * those that get none wait.  Returns how many there are; *n_rows are of long
+ * prompts. */
+static size_t cut(const cf_joint *j, waiting **v, cf_advance *parts, size_t n, bool has_replies,
+                  size_t *n_rows)
+{
+    size_t n_kept = 0;
+    *n_rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        cf_advance part = v[i]->part;
+        if (has_replies && v[i]->is_long) {
+            const size_t left = j->piece - *n_rows;
+            part.n = part.n < left ? part.n : left;
+            *n_rows += part.n;
+        }
+        if (part.n > 0) {
+            v[n_kept] = v[i];
+            parts[n_kept++] = part;
+        }
+    }
+    return n_kept;
+}
+
+/* Measures a pass with replies, and makes the next pieces longer or shorter. */
+static void adapt(cf_joint *j, size_t n_rows, bool has_others, uint64_t us)
+{
+    if (n_rows == 0) {
+        if (!has_others) {
+            j->usual_us = j->usual_us == 0 ? us : (7 * j->usual_us + us) / 8;
+        }
+        return;
+    }
+    if (4 * us > 7 * j->usual_us) {
+        const size_t less = (size_t)(j->piece * 7 * j->usual_us / (4 * us));
+        j->piece = j->usual_us == 0 ? j->piece : less > PIECE_MIN ? less : PIECE_MIN;
+    } else if (n_rows == j->piece && 2 * us < 3 * j->usual_us && j->piece < PIECE_MAX) {
+        j->piece += j->piece / 4 + 1;
+    }
+}
+
+/* `has_replies`: some are active, waiting or on their way back. */
+static void run_pass(cf_joint *j, waiting **v, size_t n, bool has_replies)
+{
+    cf_advance parts[PARTS_MAX];
+    size_t n_rows = 0, n_replies = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_replies += !v[i]->is_whole;
+    }
+    const size_t n_parts = cut(j, v, parts, n, has_replies, &n_rows);
+    const uint64_t from = cf_os_monotonic_us();
+    compute(v, parts, n_parts);
+    if (n_replies > 0) {
+        adapt(j, n_rows, n_replies < n_parts, cf_os_monotonic_us() - from);
+    }
+}
+
+static size_t n_prompts(const cf_joint *j)
+{
+    size_t n = 0;
+    for (const waiting *w = j->first; w != NULL; w = w->next) {
+        n += w->is_whole && !w->is_done;
+    }
+    return n;
+}
+
 /* One pass for all that wait.  Locked before and after. */
 static void lead(cf_joint *j)
 {
@@ -180,8 +262,9 @@ static void lead(cf_joint *j)
         }
     }
     size_t n = choose(j, v);
+    const bool has_replies = j->n_active > n_prompts(j);
     pthread_mutex_unlock(&j->lock);
-    compute(v, n);
+    run_pass(j, v, n, has_replies);
     pthread_mutex_lock(&j->lock);
     j->is_busy = false;
     pthread_cond_broadcast(&j->changed);
@@ -220,7 +303,7 @@ static cf_status keep_known(cf_session *s, const cf_token *ids, size_t n, cf_can
     return CF_OK;
 }
 
-/* Puts an entry on the list until it is done.  Held before and after. */
+/* Puts an entry on the list until it is done.  Locked before and after. */
 static void wait_for(cf_joint *j, waiting *w)
 {
     w->next = j->first;
@@ -228,7 +311,7 @@ static void wait_for(cf_joint *j, waiting *w)
     j->n_waiting++;
     pthread_cond_broadcast(&j->changed);
     while (!w->is_done) {
-        if (!j->is_busy) {
+        if (!j->is_busy && j->n_holding == 0) {
             lead(j);
         } else {
             pthread_cond_wait(&j->changed, &j->lock);
@@ -262,6 +345,7 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size
                               .ids = ids + n_have,
                               .n = n - n_have,
                               .keep_at = run != NULL ? run->keep_at : 0};
+        w.is_long = w.part.n > LONG;
         wait_for(j, &w);
         st = result(&w, err);
     }
@@ -276,9 +360,9 @@ cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel, cf_error 
 {
     cf_joint *j = ud;
     waiting w = {.cancel = cancel, .part = *part};
-    cf_joint_hold(j);
+    pthread_mutex_lock(&j->lock);
     wait_for(j, &w);
-    cf_joint_release(j);
+    pthread_mutex_unlock(&j->lock);
     part->n_done = w.part.n_done;
     return result(&w, err);
 }
