@@ -94,7 +94,8 @@ void cf_app_log_reply(cf_app *app)
     }
     if (r->timings.n_drafted > 0) {
         cf_buf_addf(&text, ", %u of %u drafted accepted (%u%%)", r->timings.n_accepted,
-                    r->timings.n_drafted, 100 * r->timings.n_accepted / r->timings.n_drafted);
+                    r->timings.n_drafted,
+                    (unsigned)(100ULL * r->timings.n_accepted / r->timings.n_drafted));
     }
     if (r->cause[0] != '\0') {
         cf_buf_addf(&text, "; cache lost: %s", r->cause);

@@ -272,8 +272,8 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *rep
                           marks[s->overlay], n_forced, n_drafted);
     const cf_timings *t = &reply->timings;
     if (t->n_drafted > 0) {
-        cf_grid_putf(g, r.x + at, r.y, r.w - at, CF_STYLE_DIM, ", %u of %u accepted", t->n_accepted,
-                     t->n_drafted);
+        cf_grid_putf(g, r.x + at, r.y, r.w - at, CF_STYLE_DIM, " (%llu%%)",
+                     100ULL * t->n_accepted / t->n_drafted);
     }
     if (n > 0) {
         cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_DIM,
