@@ -203,7 +203,8 @@ void cf_page_svg(cf_buf *out, const cf_page *page)
     int h = 2 * MARGIN + (p.y + 1) * CELL_H;
     cf_buf_addf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-                "height=\"%d\" viewBox=\"0 0 %d %d\">\n%s",
+                "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n<title>A reply in confab"
+                "</title>\n%s",
                 w, h, w, h, style);
     cf_buf_add(out, cf_buf_cstr(&body), body.n);
     cf_buf_adds(out, "</svg>\n");

@@ -378,6 +378,7 @@ static void put_head(const command *c, cf_buf *out)
     const cf_influence *v = &c->result;
     if (v->instead.n == 0) {
         cf_buf_addf(out, "log-likelihood of the %zu tokens: %.2f nats", v->n_target, v->with);
+        cf_buf_addf(out, ", %.2f a token", v->with / (double)v->n_target);
     } else {
         put_quoted(out, v->target_text);
         cf_buf_adds(out, " rather than ");
@@ -463,6 +464,7 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
 {
     CF_TRY(open_all(c, uuid, err));
     cf_progress_start(&c->progress, "scoring");
+    cf_progress_show(&c->progress, 0, 0); /* the first pass may take long */
     cf_status st = cf_influence_make(&c->result, &c->c, &c->engine, &c->scorer, &c->o,
                                      show_progress, &c->progress, err);
     cf_progress_end(&c->progress);

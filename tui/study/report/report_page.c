@@ -295,6 +295,25 @@ static void put_influence_row(cf_page *p, const cf_report_facts *f, const cf_inf
     cf_buf_deinit(&label);
 }
 
+/* "sentence 1 of message 1 + ...: either suffices (-18.51)". */
+static void put_influence_group(cf_page *p, const cf_report_facts *f, const cf_influence_group *g)
+{
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < g->n; i++) {
+        cf_buf_adds(&text, i > 0 ? " + " : "");
+        cf_report__influence_label(&text, f, &f->influence.row[g->row[i]].part);
+    }
+    if (g->kind == CF_GROUP_SOME) {
+        cf_buf_addf(&text, ": %zu of these suffice", g->need);
+    } else {
+        cf_buf_adds(&text, g->kind == CF_GROUP_EITHER ? ": either suffices" : ": both needed");
+    }
+    cf_buf_addf(&text, " (%+.2f)", g->delta);
+    p->text.failed = p->text.failed || text.failed;
+    cf_page_say(p, CF_PAGE_REMARK, CF_LOOK_PLAIN, cf_buf_str(&text));
+    cf_buf_deinit(&text);
+}
+
 static void put_influence(cf_page *p, const cf_report_facts *f)
 {
     size_t *order;
@@ -310,6 +329,9 @@ static void put_influence(cf_page *p, const cf_report_facts *f)
         cf_page_end(p, CF_PAGE_SECTION);
         return;
     }
+    if (f->influence.match_why.n > 0) {
+        cf_page_say(p, CF_PAGE_WARNING, CF_LOOK_DIM, f->influence.match_why);
+    }
     size_t n = cf_report__influence(f, &order, &most);
     p->text.failed = p->text.failed || order == NULL;
     cf_page_begin(p, CF_PAGE_BOX, CF_LOOK_PLAIN, cf_str_from(""));
@@ -320,6 +342,9 @@ static void put_influence(cf_page *p, const cf_report_facts *f)
     }
     cf_page_end(p, CF_PAGE_TABLE);
     cf_page_end(p, CF_PAGE_BOX);
+    for (size_t i = 0; i < f->influence.n_group; i++) {
+        put_influence_group(p, f, &f->influence.group[i]);
+    }
     cf_page_end(p, CF_PAGE_SECTION);
     cf_free(order);
 }
