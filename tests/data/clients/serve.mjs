@@ -94,7 +94,7 @@ await check('errors', async () => {
   await fails(400, () => chat({messages: user([{type: 'image_url',
     image_url: {url: 'https://localhost/a.png'}}])}));
   await fails(501, () => openai.embeddings.create({model: 'm', input: 'x'}));
-  await fails(404, () => openai.responses.create({model: 'm', input: 'x'}));
+  await fails(404, () => openai.files.list());
 });
 await check('abort', async () => {
   const c = new AbortController();

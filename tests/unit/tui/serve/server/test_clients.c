@@ -4,7 +4,7 @@
  *
  * They are not in this repository: $CONFAB_CLIENTS names a folder in which
  * "npm install openai @anthropic-ai/sdk ollama ai @ai-sdk/openai-compatible
- * opencode-ai" was run.
+ * @langchain/openai opencode-ai" was run.
  */
 #define _DEFAULT_SOURCE 1
 #include <sched.h>
@@ -213,7 +213,12 @@ static void test_clients__work_with_serve(void **state)
                                         "ok tools\n",
                                         "ok seed, n and stop\n",
                                         "ok errors\n",
-                                        "ok abort\n"};
+                                        "ok abort\n",
+                                        "ok responses tools\n",
+                                        "ok messages with tools\n",
+                                        "ok Ollama tools and formats\n",
+                                        "ok arguments streamed\n",
+                                        "ok bindTools\n"};
     const char *folder = getenv("CONFAB_CLIENTS");
     cf_opened opened;
     cf_serve *serve;
@@ -240,6 +245,11 @@ static void test_clients__work_with_serve(void **state)
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
     run(&out, "clients.mjs", cf_http_server_url(server), folder);
     run(&out, "serve.mjs", cf_http_server_url(server), folder);
+    run(&out, "serve_apis.mjs", cf_http_server_url(server), folder);
+    run(&out, "langchain.mjs", cf_http_server_url(server), folder);
+    if (strstr(cf_buf_cstr(&out), "\nnot ") != NULL) {
+        fail_msg("%s", strstr(cf_buf_cstr(&out), "\nnot "));
+    }
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (strstr(cf_buf_cstr(&out), lines[i]) == NULL) {
             fail_msg("no %s in:\n%s", lines[i], cf_buf_cstr(&out));
