@@ -38,6 +38,7 @@ typedef struct cf_exchange {
     cf_str request_id;  /* X-Request-Id of the answer, or ours */
     cf_str response_id; /* of the answer's body */
     int64_t n_messages, n_prompt, n_cached, n_reply;
+    int64_t n_written, n_thinking; /* of the prompt to a cache; of the reply */
     cf_str end;                               /* "stop", "length", "aborted" ... */
     cf_str note; /* what went wrong with the recording, or is worth knowing */
     cf_str findings;                          /* JSON list of objects */

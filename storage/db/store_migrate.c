@@ -33,6 +33,8 @@ extern const unsigned char cf_embed_storage_schema_0009_role_sql[];
 extern const size_t cf_embed_storage_schema_0009_role_sql_size;
 extern const unsigned char cf_embed_storage_schema_0010_shown_sql[];
 extern const size_t cf_embed_storage_schema_0010_shown_sql_size;
+extern const unsigned char cf_embed_storage_schema_0011_usage_sql[];
+extern const size_t cf_embed_storage_schema_0011_usage_sql_size;
 extern const unsigned char cf_embed_storage_schema_upkeep_sql[];
 extern const size_t cf_embed_storage_schema_upkeep_sql_size;
 
@@ -105,6 +107,7 @@ static const step steps[] = {
     {cf_embed_storage_schema_0009_role_sql, &cf_embed_storage_schema_0009_role_sql_size, NULL},
     {cf_embed_storage_schema_0010_shown_sql, &cf_embed_storage_schema_0010_shown_sql_size,
      cf_shown__fill},
+    {cf_embed_storage_schema_0011_usage_sql, &cf_embed_storage_schema_0011_usage_sql_size, NULL},
 };
 
 int cf_store__version(void)

@@ -24,6 +24,8 @@ cf_exchange cf_exchange_none(void)
                          .n_prompt = -1,
                          .n_cached = -1,
                          .n_reply = -1,
+                         .n_written = -1,
+                         .n_thinking = -1,
                          .request_bytes = -1,
                          .response_bytes = -1};
 }
@@ -131,11 +133,11 @@ static cf_status put_row(cf_sql *sql, const put_arg *p, cf_error *err)
                        "status, request_id, response_id, n_messages, n_prompt, n_cached, "
                        "n_reply, ended, note, findings, request_headers, response_headers, "
                        "request, request_bytes, response, response_bytes, chunks, "
-                       "request_hash, reply_hash) VALUES(?1, (SELECT id FROM conversation "
+                       "request_hash, reply_hash, n_written, n_thinking) VALUES(?1, (SELECT id FROM conversation "
                        "WHERE uuid = ?2), (SELECT id FROM turn WHERE uuid = ?3), ?4, ?5, ?6, "
                        "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, "
                        "?21, coalesce(?22, '[]'), ?23, ?24, ?25, max(?26, 0), ?27, "
-                       "max(?28, 0), ?29, ?30, ?31) ON CONFLICT(uuid) DO UPDATE SET "
+                       "max(?28, 0), ?29, ?30, ?31, ?32, ?33) ON CONFLICT(uuid) DO UPDATE SET "
                        "conversation_id = excluded.conversation_id, turn_id = "
                        "excluded.turn_id, first_us = excluded.first_us, total_us = "
                        "excluded.total_us, api = excluded.api, model = excluded.model, "
@@ -151,7 +153,8 @@ static cf_status put_row(cf_sql *sql, const put_arg *p, cf_error *err)
                        "response), response_bytes = CASE WHEN excluded.response IS NULL THEN "
                        "response_bytes ELSE excluded.response_bytes END, chunks = "
                        "coalesce(excluded.chunks, chunks), request_hash = "
-                       "excluded.request_hash, reply_hash = excluded.reply_hash",
+                       "excluded.request_hash, reply_hash = excluded.reply_hash, "
+                       "n_written = excluded.n_written, n_thinking = excluded.n_thinking",
                        "uuuioo"
                        "ssssss"
                        "o"
@@ -159,13 +162,15 @@ static cf_status put_row(cf_sql *sql, const put_arg *p, cf_error *err)
                        "oooo"
                        "sssss"
                        "bibib"
-                       "ss",
+                       "ss"
+                       "oo",
                        x->id, x->conversation, x->turn, x->started_ms, x->first_us, x->total_us,
                        x->client, x->method, x->path, x->upstream, x->api, x->model, x->status,
                        x->request_id, x->response_id, x->n_messages, x->n_prompt, x->n_cached,
                        x->n_reply, x->end, x->note, x->findings, x->request_headers,
                        x->response_headers, x->request, x->request_bytes, x->response,
-                       x->response_bytes, p->chunks, x->request_hash, x->reply_hash);
+                       x->response_bytes, p->chunks, x->request_hash, x->reply_hash,
+                       x->n_written, x->n_thinking);
 }
 
 static cf_status do_put_exchange(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
@@ -275,7 +280,8 @@ cf_status cf_store_put_exchange(cf_store *s, const cf_exchange *x, const cf_stor
     "x.method, x.path, x.upstream, x.api, x.model, x.status, x.request_id, "   \
     "x.response_id, x.n_messages, x.n_prompt, x.n_cached, x.n_reply, "         \
     "x.ended, x.note, x.findings, x.request_headers, x.response_headers, "     \
-    "x.request_bytes, x.response_bytes, x.request_hash, x.reply_hash "
+    "x.request_bytes, x.response_bytes, x.request_hash, x.reply_hash, "   \
+    "x.n_written, x.n_thinking "
 #define ROW_TABLES                                                          \
     "FROM exchange x LEFT JOIN conversation c ON c.id = x.conversation_id " \
     "LEFT JOIN turn t ON t.id = x.turn_id "
@@ -309,6 +315,8 @@ static void read_row(sqlite3_stmt *st, cf_arena *a, cf_exchange *x)
     x->response_bytes = cf_sql__opt(st, 25);
     x->request_hash = cf_sql__str(st, 26, a);
     x->reply_hash = cf_sql__str(st, 27, a);
+    x->n_written = cf_sql__opt(st, 28);
+    x->n_thinking = cf_sql__opt(st, 29);
 }
 
 /* An exchange that is not stored yet comes after all others. */
@@ -390,9 +398,9 @@ static cf_status get_one(cf_sql *sql, cf_uuid id, cf_arena *a, cf_exchange *x, c
         return cf_fail(err, CF_ENOTFOUND, "no such exchange");
     }
     read_row(st, a, x);
-    cf_str request = cf_sql__blob(st, 28, a);
-    cf_str response = cf_sql__blob(st, 29, a);
-    x->chunks = cf_codec__get_u64s(cf_sql__blob(st, 30, a), a, &x->n_chunks);
+    cf_str request = cf_sql__blob(st, 30, a);
+    cf_str response = cf_sql__blob(st, 31, a);
+    x->chunks = cf_codec__get_u64s(cf_sql__blob(st, 32, a), a, &x->n_chunks);
     cf_sql__done(st);
     CF_TRY(unpack(&x->request, request, x->request_bytes, a, err));
     return unpack(&x->response, response, x->response_bytes, a, err);

@@ -68,6 +68,8 @@ void cf_exchange_line_json(cf_buf *out, const cf_exchange *x)
     put_int(&w, "prompt_tokens", x->n_prompt);
     put_int(&w, "cached_tokens", x->n_cached);
     put_int(&w, "reply_tokens", x->n_reply);
+    put_int(&w, "written_tokens", x->n_written);
+    put_int(&w, "thinking_tokens", x->n_thinking);
     put_ms(&w, "first_ms", x->first_us);
     put_ms(&w, "total_ms", x->total_us);
     put_text(&w, "end", x->end);

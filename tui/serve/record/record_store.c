@@ -777,6 +777,8 @@ static void fill_end(const answer *a, cf_exchange *e)
     e->n_prompt = a->reader->reply.usage.n_prompt;
     e->n_cached = a->reader->reply.usage.n_cached;
     e->n_reply = a->reader->reply.usage.n_reply;
+    e->n_written = a->reader->reply.usage.n_written;
+    e->n_thinking = a->reader->reply.usage.n_thinking;
     e->end = cf_buf_str(&a->end);
     e->response_headers = cf_buf_str(&x->response_headers);
     if (a->reply_hash[0] != '\0') {

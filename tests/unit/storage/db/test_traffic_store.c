@@ -42,6 +42,8 @@ static cf_uuid put(cf_store *s, cf_uuid conv, const char *hash)
     x.request = cf_str_make(NULL, 0);
     x.response = cf_str_from("hello");
     x.n_chunks = 0;
+    x.n_written = 7;
+    x.n_thinking = 0;
     T_OK(cf_store_put_exchange(s, &x, NULL, NULL, 0, &err), err);
     return x.id;
 }
@@ -65,6 +67,8 @@ static void test_traffic_store__same_bytes(void **state)
     assert_int_equal(x.chunks[3], 20);
     assert_int_equal(x.status, 200);
     assert_int_equal(x.n_prompt, -1);
+    assert_int_equal(x.n_written, 7);
+    assert_int_equal(x.n_thinking, 0);
     assert_true(cf_uuid_eq(x.conversation, conv));
     char text[CF_UUID_TEXT + 1];
     cf_uuid_format(text, id);

@@ -842,6 +842,24 @@ static void test_findings__no_end(void **state)
 }
 
 /* A conversation is named by a person's words, not by the harness's. */
+/* What was thinking of a reply is kept apart; what is not said is not known. */
+static void test_proxy__keeps_usage_apart(void **state)
+{
+    (void)state;
+    fixture f;
+    size_t n;
+    setup(&f);
+    chat(&f, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
+         "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"ok\"},\"finish_reason\":"
+         "\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":7,"
+         "\"completion_tokens_details\":{\"reasoning_tokens\":5}}}");
+    const cf_exchange *x = list(&f, &n);
+    assert_int_equal(x[0].n_reply, 7);
+    assert_int_equal(x[0].n_thinking, 5);
+    assert_int_equal(x[0].n_written, -1);
+    teardown(&f);
+}
+
 static void test_proxy__titles(void **state)
 {
     (void)state;
@@ -932,6 +950,7 @@ int main(void)
         cmocka_unit_test(test_findings__two_sessions_that_begin_alike),
         cmocka_unit_test(test_findings__cache_lost_to_another_request),
         cmocka_unit_test(test_findings__no_end),
+        cmocka_unit_test(test_proxy__keeps_usage_apart),
         cmocka_unit_test(test_proxy__titles),
         cmocka_unit_test(test_findings__lost_call),
         cmocka_unit_test(test_findings__system_changed),
