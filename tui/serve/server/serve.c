@@ -70,6 +70,11 @@ static void ollama_embed(cf_serve *s, const cf_http_request *r, cf_http_answer *
     embed(s, r, a, CF_SERVE_EMBED_OLLAMA);
 }
 
+static void rerank(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
+{
+    embed(s, r, a, CF_SERVE_RERANK);
+}
+
 /* Where an interface's paths are. */
 typedef struct route {
     const char *method, *path;
@@ -89,6 +94,7 @@ static const route routes[] = {
     {"POST", "/v1/chat/completions", OPENAI, chat},
     {"POST", "/v1/completions", OPENAI, completions},
     {"POST", "/v1/embeddings", OPENAI, embeddings},
+    {"POST", "/v1/rerank", OPENAI | LLAMA, rerank},
     {"POST", "/v1/responses", RESPONSES, responses},
     {"POST", "/v1/messages", ANTHROPIC, messages},
     {"POST", "/v1/messages/count_tokens", ANTHROPIC, cf_serve__count_tokens},

@@ -1,8 +1,9 @@
 /*
- * serve_embed.c - texts as vectors, for OpenAI's clients and Ollama's, with a
- * timeline of its own beside the slots.
+ * serve_embed.c - texts as vectors, for OpenAI's clients and Ollama's, and
+ * documents by their scores for a query, beside the slots.
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/api/embed.h"
@@ -167,8 +168,113 @@ static cf_status each(asked *a, cf_error *err)
     return CF_OK;
 }
 
+/* ---- documents for a query ---------------------------------------------- */
+
+typedef struct ranked {
+    size_t index;
+    float score;
+} ranked;
+
+/* The best first, of equal ones the earlier. */
+static int by_score(const void *x, const void *y)
+{
+    const ranked *a = x, *b = y;
+    return a->score > b->score   ? -1
+           : a->score < b->score ? 1
+           : a->index < b->index ? -1
+                                 : a->index > b->index;
+}
+
+/* A document is a text, or an object with one. */
+static cf_str text_of(const json_t *document)
+{
+    return json_is_string(document)
+               ? cf_str_make(json_string_value(document), json_string_length(document))
+               : cf_json_get_str(document, "text");
+}
+
+static cf_status score_each(asked *a, cf_str query, const json_t *documents, ranked *v,
+                            cf_error *err)
+{
+    for (size_t i = 0; i < json_array_size(documents); i++) {
+        const cf_str text = text_of(json_array_get(documents, i));
+        cf_token *ids = NULL;
+        size_t n = 0;
+        cf_arena_reset(&a->arena);
+        if (text.p == NULL) {
+            return cf_fail(err, CF_EINVAL, "'documents[%zu]' must be a text", i);
+        }
+        CF_TRY(cf_rank_ids(&ids, &n, a->e->engine, query, text, &a->arena, err));
+        CF_TRY(cf_embedder_run(a->e->embedder, ids, n, a->cancel, a->vector, &v[i].score, err));
+        v[i].index = i;
+        a->n_tokens += n;
+    }
+    return CF_OK;
+}
+
+static void write_ranked(asked *a, const char *model, const ranked *v, size_t n)
+{
+    const json_t *documents = json_object_get(a->body, "documents");
+    const bool has_text = json_is_true(json_object_get(a->body, "return_documents"));
+    cf_jw *w = &a->w;
+    cf_jw_object(w, NULL);
+    cf_jw_text(w, "model", model);
+    cf_jw_text(w, "object", "list");
+    cf_jw_array(w, "results");
+    for (size_t i = 0; i < n; i++) {
+        cf_jw_object(w, NULL);
+        cf_jw_uint(w, "index", v[i].index);
+        cf_jw_float(w, "relevance_score", v[i].score);
+        if (has_text) {
+            cf_jw_object(w, "document");
+            cf_jw_str(w, "text", text_of(json_array_get(documents, v[i].index)));
+            cf_jw_end(w);
+        }
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+    cf_jw_object(w, "usage");
+    cf_jw_uint(w, "prompt_tokens", a->n_tokens);
+    cf_jw_uint(w, "total_tokens", a->n_tokens);
+    cf_jw_end(w);
+    cf_jw_end(w);
+}
+
+static cf_status rank(asked *a, const char *model, cf_error *err)
+{
+    const json_t *documents = json_object_get(a->body, "documents");
+    const json_t *top = json_object_get(a->body, "top_n");
+    const json_int_t most = json_integer_value(top);
+    const size_t n = json_array_size(documents);
+    cf_str query = cf_json_get_str(a->body, "query");
+    if (cf_engine_get_info(a->e->engine).pooling != CF_POOLING_RANK) {
+        return cf_fail(err, CF_EUNSUPPORTED, "the model scores no documents: it is not a ranker");
+    }
+    if (query.n == 0) {
+        return cf_fail(err, CF_EINVAL, "'query' must be a text");
+    }
+    if (n == 0 || n > INPUTS_MAX) {
+        return cf_fail(err, CF_EINVAL, "'documents' is 1 to %d texts", INPUTS_MAX);
+    }
+    if (top != NULL && !json_is_null(top) && (!json_is_integer(top) || most < 1)) {
+        return cf_fail(err, CF_EINVAL, "'top_n' must be a number from 1 on");
+    }
+    ranked *v = cf_calloc(n, sizeof *v);
+    cf_status st = v != NULL ? score_each(a, query, documents, v, err) : cf_oom(err);
+    if (st == CF_OK) {
+        qsort(v, n, sizeof *v, by_score);
+        write_ranked(a, model, v, most > 0 && (size_t)most < n ? (size_t)most : n);
+        st = cf_jw_finish(&a->w, err);
+    }
+    cf_free(v);
+    return st;
+}
+
 static cf_status answer(asked *a, const char *model, cf_error *err)
 {
+    if (a->form == CF_SERVE_RERANK) {
+        return rank(a, model, err);
+    }
     CF_TRY(check_options(a, err));
     cf_jw_object(&a->w, NULL);
     cf_jw_text(&a->w, "model", model);

@@ -142,7 +142,8 @@ void cf_serve__embedder_free(cf_serve__embedder *e);
 /* Whose request and answer it is. */
 typedef enum cf_serve__embed_form {
     CF_SERVE_EMBED_OPENAI,
-    CF_SERVE_EMBED_OLLAMA /* a list of lists */
+    CF_SERVE_EMBED_OLLAMA, /* a list of lists */
+    CF_SERVE_RERANK        /* documents by their scores for a query */
 } cf_serve__embed_form;
 
 /* Appends the answer to a request for vectors.  One request at a time is

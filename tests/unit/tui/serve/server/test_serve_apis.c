@@ -238,6 +238,51 @@ static void test_apis__only_those_asked_for(void **state)
     served_teardown(&f);
 }
 
+/* Documents in the order of their scores, each as it is scored alone. */
+static void test_apis__ranks_documents(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"{}", "{\"query\":\"a\",\"documents\":[]}",
+                                        "{\"query\":\"a\",\"documents\":[3]}",
+                                        "{\"query\":\"\",\"documents\":[\"b\"]}",
+                                        "{\"query\":\"a\",\"documents\":[\"b\"],\"top_n\":0}"};
+    static const char *const texts[] = {"bc", "xyz", "a"};
+    served f;
+    char body[200];
+    served_with(&f, "qwen3", CF_POOLING_RANK);
+    json_t *all = post(&f, "/v1/rerank",
+                       "{\"query\":\"abc\",\"documents\":[\"bc\",{\"text\":\"xyz\"},\"a\"],"
+                       "\"return_documents\":true}",
+                       200);
+    const json_t *results = json_object_get(all, "results");
+    assert_int_equal(json_array_size(results), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *r = json_array_get(results, i);
+        const size_t at = (size_t)json_integer_value(json_object_get(r, "index"));
+        const double score = json_number_value(json_object_get(r, "relevance_score"));
+        const json_t *next = json_array_get(results, i + 1);
+        assert_true(at < 3);
+        assert_string_equal(cf_json_get_str(json_object_get(r, "document"), "text").p, texts[at]);
+        assert_true(next == NULL ||
+                    score >= json_number_value(json_object_get(next, "relevance_score")));
+        snprintf(body, sizeof body, "{\"query\":\"abc\",\"documents\":[\"%s\"]}", texts[at]);
+        json_t *alone = post(&f, "/rerank", body, 200);
+        assert_float_equal(
+            json_number_value(json_object_get(json_array_get(json_object_get(alone, "results"), 0),
+                                              "relevance_score")),
+            score, 1e-6);
+        json_decref(alone);
+    }
+    json_decref(all);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        json_decref(post(&f, "/v1/rerank", wrong[i], 400));
+    }
+    served_teardown(&f);
+    served_setup(&f, "qwen3");
+    json_decref(post(&f, "/v1/rerank", "{\"query\":\"a\",\"documents\":[\"b\"]}", 501));
+    served_teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_apis__prompt_and_tokens),
         cmocka_unit_test(test_apis__says_what_it_is),
         cmocka_unit_test(test_apis__only_those_asked_for),
+        cmocka_unit_test(test_apis__ranks_documents),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
