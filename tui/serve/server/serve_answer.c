@@ -1,6 +1,8 @@
 /*
  * serve_answer.c - whole answers and errors, and what every answer's head has.
  */
+#include <stdio.h>
+
 #include "tui/serve/record/api_fail.h"
 #include "tui/serve/server/serve_impl.h"
 
@@ -37,6 +39,10 @@ void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_re
                               cf_status st, const char *param, const cf_error *err)
 {
     const bool is_asked = st == CF_EINVAL || st == CF_EFORMAT || st == CF_ELIMIT;
+    /* The words by which Anthropic's clients know that they must compact. */
+    const bool has_words = st == CF_ELIMIT && cf_str_begins(r->path, "/v1/messages");
+    char message[CF_ERROR_TEXT_MAX + 32];
+    snprintf(message, sizeof message, "%s%s", has_words ? "prompt is too long: " : "", err->text);
     const cf_wire_failure f = {.status = is_asked                ? 400
                                          : st == CF_EUNSUPPORTED ? 501
                                                                  : 500,
@@ -45,7 +51,7 @@ void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_re
                                        : st == CF_EUNSUPPORTED ? "not_supported"
                                                                : NULL,
                                .param = param,
-                               .message = err->text};
+                               .message = message};
     cf_serve__answer_error(r, a, record, &f);
 }
 

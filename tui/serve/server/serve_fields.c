@@ -168,7 +168,8 @@ static cf_status check_field(cf_serve__asked *a, const char *path, cf_error *err
         return cf_serve__refuse(a, err, path, "must be an object");
     }
     const json_t *value = value_at(a->wire.body, path);
-    if (value == NULL) {
+    value = value != NULL ? value : json_object_get(a->wire.body, path); /* "a.b" as one name */
+    if (value == NULL || json_is_null(value)) {
         return CF_OK;
     }
     if (is_accepted(a, path, value)) {

@@ -36,6 +36,7 @@ static void test_asked__refused_by_name(void **state)
         const char *path, *body, *field;
     } rows[] = {
         {"/v1/chat/completions", "{" USER ",\"foo\":1}", "foo"},
+        {"/v1/chat/completions", "{" USER ",\"a.b\":1}", "a.b"},
         {"/v1/chat/completions", "{" USER ",\"verbosity\":\"high\"}", "verbosity"},
         {"/v1/chat/completions", "{" USER ",\"tool_choice\":\"required\"}", "tool_choice"},
         {"/v1/chat/completions", "{" USER "," TOOL ",\"tool_choice\":\"some\"}", "tool_choice"},
@@ -113,6 +114,16 @@ static void test_asked__too_long_is_a_code(void **state)
     const json_t *e = json_object_get(v, "error");
     assert_string_equal(cf_json_get_str(e, "code").p, "context_length_exceeded");
     assert_string_equal(cf_json_get_str(e, "type").p, "invalid_request_error");
+    json_decref(v);
+    body.n -= strlen("\"}");
+    cf_buf_adds(&body, "\"}],\"max_tokens\":5}");
+    cf_buf asked = CF_BUF_INIT;
+    cf_buf_addf(&asked, "{\"messages\":[{\"role\":\"user\",\"content\":%s",
+                cf_buf_cstr(&body) + strlen("{\"input\":"));
+    v = post(&f, "/v1/messages", cf_buf_cstr(&asked), 400);
+    assert_true(cf_str_begins(cf_json_get_str(json_object_get(v, "error"), "message"),
+                              "prompt is too long: "));
+    cf_buf_deinit(&asked);
     json_decref(v);
     cf_buf_deinit(&body);
     served_teardown(&f);
