@@ -43,6 +43,11 @@ CF_MUST_USE cf_status cf_embedder_run(cf_embedder *e, const cf_token *ids, size_
                                       cf_cancel *cancel, float *pooled, float *score,
                                       cf_error *err);
 
+/* Negative where a is the better of two scores or similarities, positive where
+ * b is, 0 for equals.  What is not a number comes last, so that the scores of
+ * any file can be sorted. */
+int cf_rank_compare(double a, double b);
+
 /* Gives v[n] the length 1; a vector of zeros stays as it is. */
 void cf_embedding_normalise(float *v, size_t n);
 

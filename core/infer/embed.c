@@ -261,6 +261,14 @@ cf_status cf_embedder_run(cf_embedder *m, const cf_token *ids, size_t n, cf_canc
     return st;
 }
 
+int cf_rank_compare(double a, double b)
+{
+    if (isnan(a) || isnan(b)) {
+        return isnan(a) - isnan(b);
+    }
+    return (a < b) - (a > b);
+}
+
 void cf_embedding_normalise(float *v, size_t n)
 {
     double square = 0;

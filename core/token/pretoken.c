@@ -2,8 +2,9 @@
  * pretoken.c - holds the pretokenizer patterns by name, and cuts text with
  * them.
  *
- * The patterns are those of the models' own tokenizer files, restated in
- * docs/models/tokenizers.md.  Two things are written differently here, with
+ * The patterns are those of the models' own tokenizer files, of superbpe, jais-2
+ * and spark2_5 those of llama.cpp, restated in docs/models/tokenizers.md.  Two
+ * things are written differently here, with
  * the same meaning: \s is spelled out as Unicode's White_Space, because
  * PCRE2's also has U+180E, and "\s+$" may start only after a character
  * other than white space, because it would otherwise be tried at each of a

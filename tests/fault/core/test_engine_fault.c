@@ -4,20 +4,23 @@
  */
 #include "tests/support/t.h"
 #include "core/api/draft.h"
+#include "core/api/embed.h"
 #include "core/api/prefix.h"
 #include "tests/support/fault.h"
 #include "tests/support/slow.h"
 #include "tests/support/tiny_gguf.h"
+#include "tests/support/vocab_file.h"
 
 typedef struct input {
     const void *bytes;
     size_t n;
     const char *path; /* or a file */
+    bool vocab_only;
 } input;
 
 static cf_status open_engine(cf_engine **e, const input *in)
 {
-    cf_engine_options o = {.n_threads = 2};
+    cf_engine_options o = {.n_threads = 2, .vocab_only = in->vocab_only};
     cf_error err = {.code = CF_OK};
     cf_status st = in->path != NULL ? cf_engine_open(e, in->path, &o, &err)
                                     : cf_engine_open_memory(e, in->bytes, in->n, &o, &err);
@@ -159,11 +162,120 @@ static void test_fault__use(void **state)
     sweep_use("qwen35moe"); /* experts, and states with keys and values */
 }
 
+/* ---- vectors and scores -------------------------------------------------- */
+
+/* A vector of a short text, of a longer one, and of the first again. */
+static cf_status embed(cf_embedder *m, float *pooled, cf_error *err)
+{
+    float score;
+    CF_TRY(cf_embedder_run(m, ids, 8, NULL, pooled, &score, err));
+    CF_TRY(cf_embedder_run(m, ids, 40, NULL, pooled, &score, err));
+    return cf_embedder_run(m, ids, 8, NULL, pooled, &score, err);
+}
+
+static cf_status body_embed(void *ud)
+{
+    cf_engine *e = NULL;
+    cf_embedder *m = NULL;
+    cf_error err = {.code = CF_OK};
+    float pooled[64];
+    CF_TRY(open_engine(&e, ud));
+    cf_status st = cf_embedder_new(&m, e, 0, &err);
+    CF_THEN(st, embed(m, pooled, &err));
+    assert_true(st == CF_OK || err.text[0] != '\0');
+    cf_embedder_free(m);
+    cf_engine_close(e);
+    return st;
+}
+
+static void test_fault__embed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i <= 5; i++) {
+        const char *arch = cf_tiny_encoder_archs[i] != NULL ? cf_tiny_encoder_archs[i] : "qwen3";
+        const cf_tiny_options o = {
+            .arch = arch, .n_layer = 1, .pooling = CF_POOLING_RANK, .has_bias = true};
+        input in = {0};
+        void *bytes = cf_tiny_gguf(&o, &in.n);
+        in.bytes = bytes;
+        cf_fault_every_alloc(body_embed, &in, i % 2 != 0);
+        cf_tiny_free(bytes);
+    }
+}
+
+/* An embedder that lacked memory once gives the same vector after it. */
+static void test_fault__embed_again(void **state)
+{
+    (void)state;
+    const cf_tiny_options o = {.arch = "bert", .n_layer = 1};
+    input in = {0};
+    void *bytes = cf_tiny_gguf(&o, &in.n);
+    float want[64], got[64];
+    cf_engine *e = NULL;
+    cf_embedder *m = NULL;
+    cf_error err;
+    in.bytes = bytes;
+    bool has_failed = true;
+    for (size_t nth = 1; has_failed; nth++) {
+        T_OK(open_engine(&e, &in), err);
+        T_OK(cf_embedder_new(&m, e, 0, &err), err);
+        cf_fault_arm(nth, false);
+        cf_status st = embed(m, got, &err);
+        has_failed = cf_fault_disarm();
+        assert_true(st == CF_OK || (has_failed && st == CF_ENOMEM));
+        T_OK(embed(m, got, &err), err);
+        if (nth == 1) {
+            memcpy(want, got, sizeof want);
+        }
+        assert_memory_equal(got, want, sizeof want);
+        cf_embedder_free(m);
+        cf_engine_close(e);
+        assert_true(nth < 1000);
+    }
+    cf_tiny_free(bytes);
+}
+
+/* A pair by the template of a file, and by the tokens around any text. */
+static cf_status body_pair(void *ud)
+{
+    cf_arena arena;
+    cf_engine *e = NULL;
+    cf_token *pair;
+    size_t n;
+    cf_error err = {.code = CF_OK};
+    CF_TRY(open_engine(&e, ud));
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        cf_rank_ids(&pair, &n, e, cf_str_from("hello"), cf_str_from("world </s>"), &arena, &err);
+    assert_true(st == CF_OK || err.text[0] != '\0');
+    cf_arena_deinit(&arena);
+    cf_engine_close(e);
+    return st;
+}
+
+static void test_fault__pair(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        cf_vocab_file file = {0};
+        cf_vocab_file_small_spm(&file, false);
+        if (i == 0) {
+            cf_vocab_file_str(&file, "tokenizer.chat_template.rerank",
+                              "<|user|>{query}</s>{document}</s>");
+        }
+        assert_true(cf_vocab_file_finish(&file, true));
+        input in = {.bytes = file.bytes, .n = file.n, .vocab_only = true};
+        cf_fault_every_alloc(body_pair, &in, i != 0);
+        cf_vocab_file_deinit(&file);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fault__open),
-        cmocka_unit_test(test_fault__use),
+        cmocka_unit_test(test_fault__open),  cmocka_unit_test(test_fault__use),
+        cmocka_unit_test(test_fault__embed), cmocka_unit_test(test_fault__embed_again),
+        cmocka_unit_test(test_fault__pair),
     };
     cf_fault_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,10 +134,8 @@ typedef struct line {
 static int compare(const void *a, const void *b)
 {
     const line *x = a, *y = b;
-    if (x->score != y->score) {
-        return x->score > y->score ? -1 : 1;
-    }
-    return x->number < y->number ? -1 : 1;
+    const int order = cf_rank_compare(x->score, y->score);
+    return order != 0 ? order : (x->number > y->number) - (x->number < y->number);
 }
 
 /* Lines that have a text; *v is the caller's to free. */

@@ -179,10 +179,8 @@ typedef struct ranked {
 static int by_score(const void *x, const void *y)
 {
     const ranked *a = x, *b = y;
-    return a->score > b->score   ? -1
-           : a->score < b->score ? 1
-           : a->index < b->index ? -1
-                                 : a->index > b->index;
+    const int order = cf_rank_compare((double)a->score, (double)b->score);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
 /* A document is a text, or an object with one. */

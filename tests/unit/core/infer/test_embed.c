@@ -115,6 +115,19 @@ static void test_embed__normalises(void **state)
     assert_true(none[0] == 0 && none[1] == 0);
 }
 
+/* The better first, and last what is no number, so that sorting ends. */
+static void test_embed__compares_scores(void **state)
+{
+    (void)state;
+    static const double falling[] = {(double)INFINITY, 2, -0.5, -(double)INFINITY, (double)NAN};
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < 5; k++) {
+            int order = cf_rank_compare(falling[i], falling[k]);
+            assert_int_equal((order > 0) - (order < 0), (i > k) - (i < k));
+        }
+    }
+}
+
 static void test_embed__refuses(void **state)
 {
     (void)state;
@@ -515,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_embed__pools_as_declared),
         cmocka_unit_test(test_embed__normalises),
+        cmocka_unit_test(test_embed__compares_scores),
         cmocka_unit_test(test_embed__refuses),
         cmocka_unit_test(test_embed__no_session_on_an_encoder),
         cmocka_unit_test(test_embed__encoders_as_described),
