@@ -68,3 +68,8 @@ cf_status cf_agent_places(cf_buf *out, cf_error *err)
     }
     return CF_OK;
 }
+
+void cf_agent_traces(cf_buf *out, const char *history)
+{
+    cf_buf_addf(out, "%s.traces.jsonl", history);
+}

@@ -13,4 +13,7 @@
  * of one project or day, and databases.  Nothing of it needs to be there. */
 CF_MUST_USE cf_status cf_agent_places(cf_buf *out, cf_error *err);
 
+/* Appends the path of the traces that `proxy --otlp` keeps beside a history. */
+void cf_agent_traces(cf_buf *out, const char *history);
+
 #endif

@@ -4,11 +4,13 @@
  */
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "core/json/json_writer.h"
 #include "storage/trail.h"
 #include "tui/cli/shell/cli.h"
+#include "tui/lab/state/open_store.h"
 #include "tui/sys/agent_places.h"
 
 static void add_json(cf_buf *out, const cf_trail *t)
@@ -74,6 +76,18 @@ static cf_status print_place(cf_cli *cli, const char *path, size_t *n, cf_error 
     return st;
 }
 
+/* Where agents keep sessions, and the traces beside the history. */
+static cf_status find_places(cf_buf *places, const cf_cli *cli, cf_error *err)
+{
+    char *db;
+    CF_TRY(cf_agent_places(places, err));
+    CF_TRY(cf_open_store_path(&cli->open, &db, err));
+    cf_agent_traces(places, db);
+    cf_buf_addc(places, '\0');
+    cf_free(db);
+    return cf_buf_check(places, err);
+}
+
 static int run_sessions(cf_cli *cli, void *state)
 {
     cf_buf places = CF_BUF_INIT;
@@ -84,7 +98,7 @@ static int run_sessions(cf_cli *cli, void *state)
     for (int i = 0; i < cli->n_args; i++) {
         cf_buf_add(&places, cli->args[i], strlen(cli->args[i]) + 1);
     }
-    st = cli->n_args != 0 ? cf_buf_check(&places, &err) : cf_agent_places(&places, &err);
+    st = cli->n_args != 0 ? cf_buf_check(&places, &err) : find_places(&places, cli, &err);
     for (size_t at = 0; st == CF_OK && at < places.n; at += strlen(places.p + at) + 1) {
         st = print_place(cli, places.p + at, &n, &err);
     }

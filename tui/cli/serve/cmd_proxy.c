@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/safe_text.h"
 #include "core/json/json_writer.h"
 #include "tui/cli/serve/exchange_line.h"
 #include "tui/cli/serve/traffic_run.h"
@@ -15,9 +16,11 @@
 #include "tui/cli/shell/shared_options.h"
 #include "tui/lab/state/open_store.h"
 #include "tui/lab/watch/breakpoint.h"
+#include "tui/serve/proxy/otlp.h"
 #include "tui/serve/proxy/proxy.h"
 #include "tui/serve/proxy/replay.h"
 #include "tui/serve/proxy/scripted.h"
+#include "tui/sys/agent_places.h"
 #include "tui/sys/secret.h"
 
 /* The folder of the breakpoint, beside the history; set if `text` is given. */
@@ -134,10 +137,58 @@ static cf_status script(cf_cli *cli, const cf_http_options *http, const char *pa
     return st;
 }
 
+/* A line a request with traces. */
+static void tell_taken(void *ud, const cf_otlp_taken *x)
+{
+    const cf_cli *cli = ud;
+    cf_buf line = CF_BUF_INIT;
+    if (cli->is_json) {
+        cf_jw w;
+        cf_jw_init(&w, &line);
+        cf_jw_object(&w, NULL);
+        cf_jw_uint(&w, "sessions", x->n_sessions);
+        cf_jw_uint(&w, "requests", x->n_steps);
+        cf_jw_str(&w, "title", x->title);
+        cf_jw_text(&w, "not_kept", x->why);
+        cf_jw_end(&w);
+    } else if (x->why != NULL) {
+        cf_buf_addf(&line, "not kept: %s", x->why);
+    } else {
+        cf_buf_addf(&line, "kept     %zu requests  ", x->n_steps);
+        cf_safe_line(&line, x->title.p, x->title.n < 80 ? x->title.n : 80);
+    }
+    cf_buf_addc(&line, '\n');
+    cf_out(stdout, cf_buf_str(&line), cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    fflush(stdout);
+    cf_buf_deinit(&line);
+}
+
+/* Takes traces, and asks no server. */
+static cf_status take_traces(cf_cli *cli, const char *listen, const char *token, cf_error *err)
+{
+    cf_traffic_run t;
+    cf_otlp *to = NULL;
+    cf_buf path = CF_BUF_INIT;
+    const cf_http_options http = {.listen = listen, .token = token};
+    CF_TRY(cf_traffic_run_init(&t, cli, false, err));
+    cf_agent_traces(&path, cf_store_path(t.store));
+    cf_status st = cf_buf_check(&path, err);
+    const cf_otlp_options o = {.path = cf_buf_cstr(&path), .told = tell_taken, .ud = cli};
+    CF_THEN(st, cf_otlp_new(&to, &o, err));
+    if (st == CF_OK) {
+        const cf_http_handler handler = cf_otlp_handler(to);
+        st = cf_traffic_run_serve(&t, &http, &handler, cf_buf_cstr(&path), err);
+    }
+    cf_otlp_free(to);
+    cf_traffic_run_deinit(&t);
+    cf_buf_deinit(&path);
+    return st;
+}
+
 typedef struct asked {
     cf_upstream up;
     cf_http_options http;
-    const char *script_path, *break_text;
+    const char *script_path, *break_text, *otlp;
     bool is_replay, is_check, has_screen;
 } asked;
 
@@ -161,6 +212,8 @@ static const cf_opt_row options[] = {
      0},
     {"--script", 0, CF_OPT_STR, offsetof(asked, script_path), "FILE",
      "answer with the replies of a file, in order, without a server", 0},
+    {"--otlp", 0, CF_OPT_STR, offsetof(asked, otlp), "HOST:PORT",
+     "take traces (OTLP, JSON over HTTP) there, and forward nothing", 0},
     {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
      "show the exchanges as `confab watch` does; quitting ends the proxy", 0},
     CF_OPT_ROWS_END,
@@ -169,12 +222,16 @@ static const cf_opt_row options[] = {
 static int run_proxy(cf_cli *cli, void *state)
 {
     asked *a = state;
-    const bool needs_server = !a->is_replay && a->script_path == NULL;
+    const bool needs_server = !a->is_replay && a->script_path == NULL && a->otlp == NULL;
     if (a->up.url == NULL && needs_server) {
-        return cf_cli_usage(cli, "needs --to URL, --replay or --script FILE");
+        return cf_cli_usage(cli, "needs --to URL, --replay, --script FILE or --otlp HOST:PORT");
     }
     if (a->is_replay && a->script_path != NULL) {
         return cf_cli_usage(cli, "--replay and --script exclude each other");
+    }
+    if (a->otlp != NULL &&
+        (a->up.url != NULL || a->is_replay || a->script_path != NULL || a->has_screen)) {
+        return cf_cli_usage(cli, "--otlp takes no --to, --replay, --script and --screen");
     }
     if (a->http.token == NULL) {
         a->http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
@@ -185,7 +242,8 @@ static int run_proxy(cf_cli *cli, void *state)
     a->up.key = cf_secret_key();
     replaying r = {.cli = cli, .is_check = a->is_check};
     cf_error err;
-    cf_status st = a->script_path != NULL
+    cf_status st = a->otlp != NULL ? take_traces(cli, a->otlp, a->http.token, &err)
+                   : a->script_path != NULL
                        ? script(cli, &a->http, a->script_path, a->has_screen, &err)
                    : a->is_replay ? replay(cli, &a->http, a->has_screen, &r, &err)
                                   : run(cli, &a->up, &a->http, a->break_text, a->has_screen, &err);

@@ -27,16 +27,19 @@ typedef struct cf_steps_line {
     int depth;
 } cf_steps_line;
 
-/* A file that was read: its first session, and what is computed of it. */
+/* A file that was read: one of its sessions, and what is computed of it. */
 typedef struct cf_steps_reading {
     cf_trails trails;
+    size_t which; /* place of the session in it */
     cf_trail_findings found;
     cf_trail_steps steps;
     uint64_t bytes; /* of the file, where it was read whole; 0: its head alone */
 } cf_steps_reading;
 
-CF_MUST_USE cf_status cf_steps_read(cf_steps_reading *out, const char *path, size_t max_bytes,
-                                    cf_cancel *cancel, cf_error *err);
+/* `id` names the session, "" the first one, which also stands for one that is
+ * not there. */
+CF_MUST_USE cf_status cf_steps_read(cf_steps_reading *out, const char *path, const char *id,
+                                    size_t max_bytes, cf_cancel *cancel, cf_error *err);
 void cf_steps_reading_deinit(cf_steps_reading *r);
 /* Bytes of the file now; 0: not to be seen. */
 uint64_t cf_steps_file_bytes(const char *path);
@@ -44,7 +47,7 @@ uint64_t cf_steps_file_bytes(const char *path);
 /* One session of the list. */
 typedef struct cf_steps_name {
     const char *format;
-    char *path, *title; /* heap */
+    char *path, *id, *title; /* heap */
     size_t n_messages, n_steps;
     int64_t started_ms;
 } cf_steps_name;
@@ -57,6 +60,7 @@ typedef struct cf_steps_view {
     bool has_names, is_listing;
     /* The session that is shown. */
     char *path; /* heap; NULL: the list is shown */
+    char *id;   /* heap; of a session in it, "": the first */
     cf_steps_reading now;
     bool has_session, is_reading;
     uint64_t looked_us;

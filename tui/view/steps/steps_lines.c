@@ -14,7 +14,7 @@ uint64_t cf_steps_file_bytes(const char *path)
     return stat(path, &s) == 0 && s.st_size > 0 ? (uint64_t)s.st_size : 0;
 }
 
-cf_status cf_steps_read(cf_steps_reading *out, const char *path, size_t max_bytes,
+cf_status cf_steps_read(cf_steps_reading *out, const char *path, const char *id, size_t max_bytes,
                         cf_cancel *cancel, cf_error *err)
 {
     const cf_trail_options opts = {.max_bytes = max_bytes, .cancel = cancel};
@@ -23,8 +23,12 @@ cf_status cf_steps_read(cf_steps_reading *out, const char *path, size_t max_byte
     if (st == CF_OK && out->trails.n == 0) {
         st = cf_fail(err, CF_ENOTFOUND, "%s has no session", path);
     }
-    CF_THEN(st, cf_trail_find(&out->found, out->trails.v[0], err));
-    CF_THEN(st, cf_trail_steps_make(&out->steps, out->trails.v[0], &out->found, NULL, err));
+    for (size_t i = 0; st == CF_OK && i < out->trails.n; i++) {
+        out->which = cf_str_is(out->trails.v[i]->id, id) ? i : out->which;
+    }
+    const cf_trail *t = st == CF_OK ? out->trails.v[out->which] : NULL;
+    CF_THEN(st, cf_trail_find(&out->found, t, err));
+    CF_THEN(st, cf_trail_steps_make(&out->steps, t, &out->found, NULL, err));
     if (st != CF_OK) {
         cf_steps_reading_deinit(out);
     }
@@ -41,7 +45,7 @@ void cf_steps_reading_deinit(cf_steps_reading *r)
 
 const cf_trail *cf_steps_trail(const cf_steps_view *v)
 {
-    return v->has_session ? v->now.trails.v[0] : NULL;
+    return v->has_session ? v->now.trails.v[v->now.which] : NULL;
 }
 
 /* ---- lines --------------------------------------------------------------- */

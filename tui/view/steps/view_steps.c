@@ -27,6 +27,7 @@ static cf_steps_view *state(cf_app *app)
 static void free_name(cf_steps_name *n)
 {
     cf_free(n->path);
+    cf_free(n->id);
     cf_free(n->title);
 }
 
@@ -53,6 +54,7 @@ static void steps_close(cf_app *app)
     }
     cf_free(v->names);
     cf_free(v->path);
+    cf_free(v->id);
 }
 
 /* Takes a reading in place of the one before; what was unfolded stays so. */
@@ -85,14 +87,14 @@ static void take_reading(cf_app *app, cf_steps_reading *r)
 
 typedef struct job {
     cf_app *app;
-    char *path; /* heap */
+    char *path, *id; /* heap */
     cf_steps_reading got;
 } job;
 
 static cf_status job_run(void *ud, cf_runner *runner, cf_error *err)
 {
     job *j = ud;
-    return cf_steps_read(&j->got, j->path, 0, cf_runner_cancel_flag(runner), err);
+    return cf_steps_read(&j->got, j->path, j->id, 0, cf_runner_cancel_flag(runner), err);
 }
 
 static void job_end(void *ud, cf_status status, const cf_error *err)
@@ -100,7 +102,8 @@ static void job_end(void *ud, cf_status status, const cf_error *err)
     job *j = ud;
     cf_steps_view *v = state(j->app);
     v->is_reading = false;
-    if (status == CF_OK && v->path != NULL && strcmp(v->path, j->path) == 0) {
+    if (status == CF_OK && v->path != NULL && strcmp(v->path, j->path) == 0 &&
+        strcmp(v->id, j->id) == 0) {
         take_reading(j->app, &j->got);
     } else if (status != CF_OK && status != CF_ECANCELLED) {
         cf_app_error(j->app, err);
@@ -112,6 +115,7 @@ static void job_drop(void *ud)
     job *j = ud;
     cf_steps_reading_deinit(&j->got);
     cf_free(j->path);
+    cf_free(j->id);
     cf_free(j);
 }
 
@@ -120,13 +124,14 @@ static void start_reading(cf_app *app)
     cf_steps_view *v = state(app);
     cf_error err;
     job *j = cf_calloc(1, sizeof *j);
-    char *path = cf_strdup(v->path);
-    if (j == NULL || path == NULL) {
+    char *path = cf_strdup(v->path), *id = cf_strdup(v->id);
+    if (j == NULL || path == NULL || id == NULL) {
         cf_free(j);
         cf_free(path);
+        cf_free(id);
         return;
     }
-    *j = (job){.app = app, .path = path};
+    *j = (job){.app = app, .path = path, .id = id};
     const cf_task task = {.name = "reading the session",
                           .run = job_run,
                           .end = job_end,
@@ -150,11 +155,12 @@ static void *name_of(const cf_trail *t)
     if (n != NULL) {
         *n = (cf_steps_name){t->format,
                              cf_strndup(t->path.p, t->path.n),
+                             cf_strndup(t->id.p, t->id.n),
                              cf_strndup(title.p, title.n),
                              t->n_messages,
                              t->n_steps,
                              t->started_ms};
-        if (n->path == NULL || n->title == NULL) {
+        if (n->path == NULL || n->id == NULL || n->title == NULL) {
             free_name(n);
             cf_free(n);
             n = NULL;
@@ -239,6 +245,11 @@ static void start_list(cf_app *app)
     }
     l->app = app;
     cf_status st = cf_agent_places(&l->places, &err);
+    if (st == CF_OK && app->store != NULL) {
+        cf_agent_traces(&l->places, cf_store_path(app->store));
+        cf_buf_addc(&l->places, '\0');
+        st = cf_buf_check(&l->places, &err);
+    }
     const cf_task task = {.name = "looking for sessions",
                           .run = list_run,
                           .take = list_take,
@@ -255,24 +266,31 @@ static void start_list(cf_app *app)
     v->has_names = v->is_listing = cf_lab_start_reading(app->lab, &task, &err) == CF_OK;
 }
 
-static void open_path(cf_app *app, cf_str path)
+static void open_path(cf_app *app, cf_str path, cf_str session)
 {
     cf_steps_view *v = state(app);
     cf_steps_reading head;
     cf_error err;
-    char *copy = cf_strndup(path.p, path.n);
-    if (copy == NULL) {
+    char *copy = cf_strndup(path.p, path.n), *id = cf_strndup(session.p, session.n);
+    if (copy == NULL || id == NULL) {
+        cf_free(copy);
+        cf_free(id);
         return;
     }
     cf_lab_end_reading(app->lab, NULL);
     drop_session(v);
     cf_free(v->path);
+    cf_free(v->id);
     v->path = copy;
+    v->id = id;
     v->list = (cf_list){0};
     v->scroll = 0;
     v->shows_diff = false;
-    if (cf_steps_read(&head, copy, HEAD_BYTES, NULL, &err) == CF_OK) {
-        take_reading(app, &head);
+    if (cf_steps_read(&head, copy, id, HEAD_BYTES, NULL, &err) == CF_OK) {
+        if (id[0] == '\0' || cf_str_is(head.trails.v[head.which]->id, id)) {
+            take_reading(app, &head);
+        }
+        cf_steps_reading_deinit(&head);
     } else if (cf_trail_sniff(copy) == NULL) {
         cf_app_error(app, &err);
         cf_free(v->path);
@@ -293,7 +311,7 @@ static void steps_enter(cf_app *app)
 static void steps_show(cf_app *app, const cf_target *target)
 {
     cf_app_open_view(app, CF_VIEW_STEPS);
-    open_path(app, target->text);
+    open_path(app, target->text, cf_str_from(""));
 }
 
 /* A file that has grown is read again. */
@@ -380,7 +398,8 @@ static void cmd_open(cf_app *app)
     cf_steps_view *v = state(app);
     const cf_steps_line *line = line_here(v);
     if (v->path == NULL && v->name_list.cursor < v->n_names) {
-        open_path(app, cf_str_from(v->names[v->name_list.cursor].path));
+        const cf_steps_name *n = &v->names[v->name_list.cursor];
+        open_path(app, cf_str_from(n->path), cf_str_from(n->id));
     } else if (line != NULL && line->kind == CF_STEPS_AGENT) {
         cmd_fold(app);
     } else if (line != NULL) {

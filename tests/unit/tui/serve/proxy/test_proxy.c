@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "storage/trail.h"
 #include "storage/traffic.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
@@ -17,6 +19,7 @@
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 #include "tui/lab/watch/live_file.h"
+#include "tui/serve/proxy/otlp.h"
 #include "tui/serve/proxy/proxy.h"
 #include "tui/serve/proxy/replay.h"
 
@@ -634,6 +637,66 @@ static void test_replay__by_messages_and_tools(void **state)
     teardown(&f);
 }
 
+static void on_taken(void *ud, const cf_otlp_taken *t)
+{
+    snprintf(ud, 200, "%zu %zu %.*s %s", t->n_sessions, t->n_steps, (int)t->title.n, t->title.p,
+             t->why != NULL ? t->why : "");
+}
+
+#define SPAN(op)                                                                                   \
+    "{\"resourceSpans\":[{\"scopeSpans\":[{\n\"spans\":[{\"traceId\":\"t1\",\"spanId\":\"s1\","        \
+    "\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\",\"attributes\":[{\"key\":"                 \
+    "\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"" op "\"}}]}]}]}]}"
+
+/* Traces with requests to a model are kept, a line each; what is not is said. */
+static void test_otlp__keeps_traces(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *headers, *body, *told;
+        int status;
+    } rows[] = {
+        {"/v1/traces", "Content-Type: application/json", SPAN("chat"), "1 1  ", 200},
+        {"/v1/traces", "Content-Type: application/json", "{\"resourceSpans\":[]}",
+         "0 0  no request to a model", 200},
+        {"/v1/traces", "Content-Type: application/json", "{\"resourceSpans\":[", "0 0  not valid JSON",
+         400},
+        {"/v1/traces", "Content-Type: application/x-protobuf", "x", "0 0  only JSON is read", 415},
+        {"/v1/traces", "Content-Type: application/json\nContent-Encoding: gzip", "x",
+         "0 0  compressed bodies", 415},
+        {"/v1/logs", "Content-Type: application/json", "{}", "0 0  only /v1/traces is here", 404},
+        {"/v1/traces", "Content-Type: application/json", SPAN("chat"), "1 1  ", 200}};
+    cf_error err;
+    cf_http_server *server;
+    cf_otlp *otlp;
+    char told[200] = "";
+    cf_trails trails;
+    cf_buf kept = CF_BUF_INIT;
+    const char *path = store_dir_file("traces.jsonl");
+    T_OK(cf_otlp_new(&otlp, &(cf_otlp_options){.path = path, .told = on_taken, .ud = told}, &err),
+         err);
+    const cf_http_handler handler = cf_otlp_handler(otlp);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_buf out = CF_BUF_INIT;
+        assert_int_equal(http_ask(cf_http_server_url(server), rows[i].path, rows[i].headers,
+                                  rows[i].body, &out),
+                         rows[i].status);
+        told[strlen(rows[i].told)] = '\0';
+        assert_string_equal(told, rows[i].told);
+        cf_buf_deinit(&out);
+    }
+    cf_http_server_free(server, 0);
+    cf_otlp_free(otlp);
+    T_OK(cf_os_read_file(&kept, path, 1 << 20, &err), err);
+    assert_int_equal(kept.n, 2 * (strlen(SPAN("chat")) + 1));
+    T_OK(cf_trails_read(&trails, path, NULL, &err), err);
+    assert_int_equal(trails.n, 1);
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&kept);
+}
+
 /* A client that asks for a WebSocket is told at once to go on without. */
 static void test_proxy__refuses_upgrades(void **state)
 {
@@ -950,6 +1013,7 @@ int main(void)
         cmocka_unit_test(test_findings__two_sessions_that_begin_alike),
         cmocka_unit_test(test_findings__cache_lost_to_another_request),
         cmocka_unit_test(test_findings__no_end),
+        cmocka_unit_test(test_otlp__keeps_traces),
         cmocka_unit_test(test_proxy__keeps_usage_apart),
         cmocka_unit_test(test_proxy__titles),
         cmocka_unit_test(test_findings__lost_call),
