@@ -24,7 +24,7 @@ enum {
     PARTS_MAX = 64,
     LONG = 1024,     /* tokens of a prompt that is cut */
     PIECE_FIRST = 8, /* rows of its first piece */
-    PIECE_MIN = 4,   /* so that a prompt has an end on a busy machine, too */
+    PIECE_MIN = 2,   /* so that a prompt has an end on a busy machine, too */
     PIECE_MAX = 512,
     GATHER_NS = 2000000,      /* longest wait for replies that are sampling */
     GATHER_LONG_NS = 10000000 /* while a long prompt could go on without them */
@@ -46,7 +46,7 @@ struct cf_joint {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* an entry came or is done, a pass is over */
     waiting *first;
-    size_t n_waiting, n_active, n_holding;
+    size_t n_active, n_holding;
     bool is_busy;
     /* Of the thread that computes: a pass of replies alone takes so long, and
      * beside them so many rows of long prompts are computed. */
@@ -109,6 +109,16 @@ void cf_joint_release(cf_joint *j)
 
 /* ---- a pass ------------------------------------------------------------- */
 
+/* Entries that are to be computed: done ones stay until their threads wake. */
+static size_t n_open(const cf_joint *j)
+{
+    size_t n = 0;
+    for (const waiting *w = j->first; w != NULL; w = w->next) {
+        n += !w->is_done;
+    }
+    return n;
+}
+
 /* Waits a moment for replies that have not come back for their next token.
  * Locked. */
 static void gather(cf_joint *j)
@@ -124,8 +134,7 @@ static void gather(cf_joint *j)
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
-    while (j->n_waiting < j->n_active &&
-           pthread_cond_timedwait(&j->changed, &j->lock, &until) == 0) {
+    while (n_open(j) < j->n_active && pthread_cond_timedwait(&j->changed, &j->lock, &until) == 0) {
     }
 }
 
@@ -277,7 +286,6 @@ static void remove_entry(cf_joint *j, waiting *w)
         at = &(*at)->next;
     }
     *at = w->next;
-    j->n_waiting--;
 }
 
 /* ---- a session ---------------------------------------------------------- */
@@ -308,7 +316,6 @@ static void wait_for(cf_joint *j, waiting *w)
 {
     w->next = j->first;
     j->first = w;
-    j->n_waiting++;
     pthread_cond_broadcast(&j->changed);
     while (!w->is_done) {
         if (!j->is_busy && j->n_holding == 0) {
