@@ -23,7 +23,7 @@ cf_status cf_app_add_servers(cf_app *app, const char *path, cf_error *err)
 {
     json_t *list = NULL;
     CF_TRY(cf_app_may(app, err));
-    CF_TRY(cf_tool_links_read_file(&list, path, err));
+    CF_TRY(cf_tool_links_read_file(&list, path, app->trust, err));
     cf_status st = need_servers(app, err);
     for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
         st = cf_tool_servers_add(app->servers, json_array_get(list, i), err);

@@ -71,6 +71,10 @@ static const cf_opt_row common_rows[] = {
      "always, never or auto (default: auto, in colour on a terminal)", 0},
     {"--trust-addresses", 0, CF_OPT_FLAG, offsetof(cf_cli, trusts_addresses), NULL,
      "let requests go to addresses that only a file names, without the key", 0},
+    {"--allow-variable", 0, CF_OPT_LIST, offsetof(cf_cli, variables), "NAME",
+     "let a plan, a configuration or a file of tool servers that names this variable of the "
+     "environment have it; may be repeated",
+     0},
     {"--quiet", 'q', CF_OPT_FLAG, offsetof(cf_cli, is_quiet), NULL,
      "write nothing to standard error; only the exit status reports errors", 0},
     {"--help", 'h', CF_OPT_FLAG, offsetof(cf_cli, is_help), NULL, "explain this command", 0},
@@ -248,6 +252,8 @@ static int read_options(cf_cli *cli, void *state, int argc, char **argv)
     }
     cli->trust.named = cli->model.v;
     cli->trust.n_named = cli->model.n;
+    cli->trust.variable = cli->variables.v;
+    cli->trust.n_variable = cli->variables.n;
     cli->trust.allows_files = cli->trust.allows_files || cli->trusts_addresses;
     cli->trust.ask = cf_cli_can_ask(cli) ? ask_address : NULL;
     cli->open.lora = cli->lora.v;

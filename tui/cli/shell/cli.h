@@ -73,6 +73,7 @@ typedef struct cf_cli {
     const char *cache;       /* --cache, likewise */
     cf_trust trust;          /* who gets the key, and where files may send */
     bool trusts_addresses;   /* --trust-addresses */
+    cf_opt_list variables;   /* --allow-variable */
     uint64_t seed;
     bool has_seed;
     bool is_json, is_quiet;

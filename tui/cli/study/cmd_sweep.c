@@ -16,7 +16,6 @@ typedef struct job {
     const char *junit;
     uint32_t jobs;
     bool is_kept_out, shows_past;
-    cf_opt_list variables; /* --allow-variable */
     cf_progress progress;
     cf_sweep_versus *versus;
     size_t n_versus;
@@ -111,8 +110,6 @@ static const cf_opt_row options[] = {
      0},
     {"--junit", 0, CF_OPT_STR, offsetof(job, junit), "FILE",
      "also write the results of the checks as JUnit XML", 0},
-    {"--allow-variable", 0, CF_OPT_LIST, offsetof(job, variables), "NAME",
-     "send this variable of the environment as a key where the plan names it; may be repeated", 0},
     {"--past", 0, CF_OPT_FLAG, offsetof(job, shows_past), NULL,
      "run nothing: show the kept sweeps of this plan by date, and whether the last differs "
      "from the one before",
@@ -140,8 +137,6 @@ static int run_sweep(cf_cli *cli, void *state)
     const cf_sweep_saved saved = {.store = j->cli->store};
     CF_THEN(st, cf_plan_load(&plan, cli->args[0], &saved, &err));
     CF_THEN(st, cf_sweep_plan_servers(&plan, cli->model.v, cli->model.n, &err));
-    cli->trust.variable = j->variables.v;
-    cli->trust.n_variable = j->variables.n;
     CF_THEN(st, cf_sweep_plan_trust(&plan, &cli->trust, &err));
     CF_THEN(st, run(j, &plan, &status, &err));
     if (st != CF_OK) {

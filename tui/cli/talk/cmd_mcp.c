@@ -683,7 +683,7 @@ static cf_status logout(mcp *m, cf_error *err)
     cf_token_file file = {NULL, NULL, NULL};
     json_t *list = NULL;
     size_t n_named = 0;
-    cf_status st = cf_tool_links_read_file(&list, m->opened.path, err);
+    cf_status st = cf_tool_links_read_file(&list, m->opened.path, &m->opened.cli->trust, err);
     CF_THEN(st, cf_token_file_init(&file, err));
     for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
         const json_t *config = json_array_get(list, i);

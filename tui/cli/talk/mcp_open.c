@@ -274,7 +274,7 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_er
                        "--mcp starts programs: say --yes where nobody can be "
                        "asked");
     }
-    CF_TRY(cf_tool_links_read_file(&list, o->path, err));
+    CF_TRY(cf_tool_links_read_file(&list, o->path, &o->cli->trust, err));
     o->store = store;
     o->refused = json_array();
     if (store == NULL && cf_cli_open_store(&o->store, o->cli, CF_STORE_CREATE, &why) == CF_OK) {

@@ -54,19 +54,20 @@ static const char *get_variable(const char *name)
 
 /* What a program needs to find its home and to write text; keys and whatever
  * else is in ours stays here. */
+static const char *const for_servers[] = {"HOME", "LOGNAME", "PATH",   "SHELL", "TERM",
+                                          "USER", "LANG",    "LC_ALL", "TZ",    "TMPDIR"};
+
 static bool make_env(cf_tool_links *s)
 {
-    static const char *const names[] = {"HOME", "LOGNAME", "PATH",   "SHELL", "TERM",
-                                        "USER", "LANG",    "LC_ALL", "TZ",    "TMPDIR"};
-    size_t n = sizeof names / sizeof names[0], k = 0;
+    size_t n = sizeof for_servers / sizeof for_servers[0], k = 0;
     s->env = cf_calloc(n + 1, sizeof *s->env);
     for (size_t i = 0; s->env != NULL && i < n; i++) {
-        const char *value = get_variable(names[i]);
+        const char *value = get_variable(for_servers[i]);
         cf_buf b = CF_BUF_INIT;
         if (value == NULL) {
             continue;
         }
-        cf_buf_addf(&b, "%s=%s", names[i], value);
+        cf_buf_addf(&b, "%s=%s", for_servers[i], value);
         s->env[k] = cf_buf_take(&b);
         cf_buf_deinit(&b);
         if (s->env[k++] == NULL) {
@@ -76,19 +77,57 @@ static bool make_env(cf_tool_links *s)
     return s->env != NULL;
 }
 
-static const char *lookup(void *ud, const char *name)
+/* What a file of servers may read. */
+typedef struct variables {
+    const cf_trust *trust;
+    cf_buf refused; /* the first that is set and not allowed */
+} variables;
+
+static bool is_allowed(const variables *v, const char *name)
 {
-    (void)ud;
-    return get_variable(name);
+    bool is = v->trust != NULL && cf_trust_has_variable(v->trust, name);
+    for (size_t i = 0; !is && i < sizeof for_servers / sizeof for_servers[0]; i++) {
+        is = strcmp(for_servers[i], name) == 0;
+    }
+    return is;
 }
 
-cf_status cf_tool_links_read_file(json_t **out, const char *path, cf_error *err)
+static const char *lookup(void *ud, const char *name)
 {
-    json_t *file = NULL;
+    variables *v = ud;
+    const char *value = get_variable(name);
+    if (value == NULL || is_allowed(v, name)) {
+        return value;
+    }
+    if (v->refused.n == 0) {
+        cf_buf_adds(&v->refused, name);
+    }
+    return NULL;
+}
+
+cf_status cf_tool_links_read_file(json_t **out, const char *path, const cf_trust *trust,
+                                  cf_error *err)
+{
+    json_t *file = NULL, *list = NULL;
+    variables v = {trust, CF_BUF_INIT};
     CF_TRY(cf_json_read_small(&file, path, CF_JSON_SMALL_MAX, err));
-    cf_status st = cf_mcp_config_read(out, file, lookup, NULL, err);
+    cf_status st = cf_mcp_config_read(&list, file, lookup, &v, err);
     json_decref(file);
-    return st == CF_EFORMAT ? cf_fail_in(err, st, path) : st;
+    CF_THEN(st, cf_buf_check(&v.refused, err));
+    if (st == CF_EFORMAT) {
+        st = cf_fail_in(err, st, path);
+    } else if (st == CF_OK && v.refused.n > 0) {
+        st = cf_fail(err, CF_EINVAL,
+                     "%.200s: it names the variable %.60s: --allow-variable lets it have that",
+                     path, cf_buf_cstr(&v.refused));
+    }
+    if (st == CF_OK) {
+        *out = list;
+    } else {
+        json_decref(list);
+    }
+    cf_buf_deinit(&v.refused);
+    return st;
 }
 
 /* ---- the log ------------------------------------------------------------ */

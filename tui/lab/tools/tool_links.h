@@ -17,6 +17,7 @@
 #include "core/base/uuid.h"
 #include "storage/store.h"
 #include "tui/lab/tools/sign_in.h"
+#include "tui/sys/trust.h"
 
 typedef struct cf_tool_links cf_tool_links;
 
@@ -36,8 +37,11 @@ void cf_tool_links_free(cf_tool_links *s);
 
 cf_mcp *cf_tool_links_mcp(cf_tool_links *s);
 
-/* Reads a file of servers; "${NAME}" in it is the environment's. */
-CF_MUST_USE cf_status cf_tool_links_read_file(json_t **out, const char *path, cf_error *err);
+/* Reads a file of servers.  "${NAME}" in it is the environment's if every server
+ * gets that variable anyway, or if `trust` (NULL: nothing is) allows it to files;
+ * CF_EINVAL names the first other one that is set. */
+CF_MUST_USE cf_status cf_tool_links_read_file(json_t **out, const char *path, const cf_trust *trust,
+                                              cf_error *err);
 
 /* ---- the log ------------------------------------------------------------ */
 

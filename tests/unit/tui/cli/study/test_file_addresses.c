@@ -22,6 +22,7 @@ typedef struct scene {
     atomic_size_t n_asked;
     const char *path; /* of the file that names it */
     char text[600];
+    char key[64]; /* that came last */
 } scene;
 
 static void answer(int fd, const char *request)
@@ -48,6 +49,9 @@ static void *serve(void *ud)
     int fd;
     while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
         if (cf_listen_request(fd, request, sizeof request) != NULL) {
+            const char *key = strstr(request, "Bearer ");
+            int n = key != NULL ? (int)strcspn(key, "\r\n") : 0;
+            snprintf(s->key, sizeof s->key, "%.*s", n, key != NULL ? key : "");
             atomic_fetch_add(&s->n_asked, 1);
             answer(fd, request);
         }
@@ -213,6 +217,27 @@ static void test_addresses__of_tool_servers(void **state)
     assert_true(end(&s, &p) > 0);
 }
 
+static void test_addresses__variables_of_tool_servers(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char with_header[] = "{\"mcpServers\":{\"x\":{\"url\":\"@/mcp\",\"headers\":"
+                                      "{\"Authorization\":\"Bearer ${CF_TEST_SECRET}\"}}}}";
+    scene s;
+    cf_program p;
+    begin(&s, "mcp.json", with_header);
+    CF_PROGRAM(&p, "mcp", "list", "--yes", "--trust-addresses", "--mcp", s.path);
+    assert_int_equal(p.status, 2);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "CF_TEST_SECRET: --allow-variable"));
+    assert_int_equal(end(&s, &p), 0);
+    begin(&s, "mcp.json", with_header);
+    CF_PROGRAM(&p, "mcp", "list", "--yes", "--trust-addresses", "--allow-variable",
+               "CF_TEST_SECRET", "--mcp", s.path);
+    assert_int_not_equal(p.status, 2);
+    assert_true(end(&s, &p) > 0);
+    assert_string_equal(s.key, "Bearer sk-other");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_addresses__variables_by_a_list),
         cmocka_unit_test(test_addresses__of_prompt_tests),
         cmocka_unit_test(test_addresses__of_tool_servers),
+        cmocka_unit_test(test_addresses__variables_of_tool_servers),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }
