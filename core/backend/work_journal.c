@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/os.h"
+#include "core/base/os_append.h"
 #include "core/json/json_writer.h"
 
 enum { JOURNAL_MAX = 1 << 30 };
@@ -109,10 +110,7 @@ cf_status cf_work__journal_open(cf_work__journal *j, const char *path, cf_error 
     if (path == NULL) {
         return CF_OK;
     }
-    j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (j->fd < 0) {
-        return system_error(j, errno, err);
-    }
+    CF_TRY(cf_os_append_open(&j->fd, path, err));
     CF_TRY(lock(j, err));
     return read_all(j, err);
 }

@@ -27,6 +27,7 @@
 #endif
 
 #include "core/base/alloc.h"
+#include "core/base/os_append.h"
 
 const char *cf_os_why(char why[CF_OS_WHY], int code)
 {
@@ -304,6 +305,21 @@ static cf_status open_special(cf_os_out *out, cf_error *err)
     }
     int flags = fcntl(out->fd, F_GETFL);
     (void)fcntl(out->fd, F_SETFL, flags & ~O_NONBLOCK);
+    return CF_OK;
+}
+
+cf_status cf_os_append_open(int *fd, const char *path, cf_error *err)
+{
+    struct stat s;
+    int f = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+    if (f < 0) {
+        return fail_errno(err, path, errno);
+    }
+    if (fstat(f, &s) != 0 || !S_ISREG(s.st_mode)) {
+        close(f);
+        return cf_fail(err, CF_EIO, "%s: not a regular file", path);
+    }
+    *fd = f;
     return CF_OK;
 }
 

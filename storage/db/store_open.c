@@ -137,6 +137,25 @@ static bool is_half_made(const char *path)
     return yes;
 }
 
+/* SQLite opens the files beside a database as they are, and would wait for ever
+ * for the other end of a pipe. */
+static cf_status check_beside(const char *path, cf_error *err)
+{
+    static const char *const ends[] = {"-journal", "-wal", "-shm"};
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < sizeof ends / sizeof ends[0]; i++) {
+        struct stat sb;
+        cf_buf name = CF_BUF_INIT;
+        cf_buf_addf(&name, "%s%s", path, ends[i]);
+        st = cf_buf_check(&name, err);
+        if (st == CF_OK && stat(cf_buf_cstr(&name), &sb) == 0 && !S_ISREG(sb.st_mode)) {
+            st = cf_fail(err, CF_EIO, "the file that ends in %s is not a regular file", ends[i]);
+        }
+        cf_buf_deinit(&name);
+    }
+    return st;
+}
+
 /* CF_ENOTFOUND if the file does not exist; an empty file is a new database. */
 static cf_status check_file(const char *path, bool *is_empty, cf_error *err)
 {
@@ -151,6 +170,7 @@ static cf_status check_file(const char *path, bool *is_empty, cf_error *err)
     if (!S_ISREG(sb.st_mode)) {
         return not_ours(err);
     }
+    CF_TRY(check_beside(path, err));
     *is_empty = sb.st_size == 0 || is_half_made(path);
     pthread_mutex_lock(&files_lock);
     bool is_known = find_file((uint64_t)sb.st_dev, (uint64_t)sb.st_ino) != NULL;

@@ -6,12 +6,12 @@
  */
 #include "tui/app/keepsakes.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/os.h"
+#include "core/base/os_append.h"
 
 enum { LINES_MAX = 1000, LINE_BYTES = 511, FILE_MAX = 4 << 20, REGISTER_MAX = 16 << 20 };
 
@@ -89,8 +89,8 @@ void cf_keepsakes_line(cf_app *app, char kind, const char *text)
         !path_of(path, app, "lines")) {
         return;
     }
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0) {
+    int fd;
+    if (cf_os_append_open(&fd, path, NULL) != CF_OK) {
         return;
     }
     int len = snprintf(line, sizeof line, "%c%s\n", kind, text);

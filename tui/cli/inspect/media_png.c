@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "tui/image/png_write.h"
 
 static void name_of(cf_buf *out, const char *path, size_t number)
@@ -22,17 +23,6 @@ static void name_of(cf_buf *out, const char *path, size_t number)
     cf_buf_adds(out, path + n);
 }
 
-static cf_status write_file(const char *path, const cf_buf *bytes, cf_error *err)
-{
-    FILE *f = fopen(path, "wb");
-    if (f == NULL) {
-        return cf_fail(err, CF_EIO, "%s: cannot be written", path);
-    }
-    bool ok = fwrite(bytes->p, 1, bytes->n, f) == bytes->n;
-    ok = fclose(f) == 0 && ok;
-    return ok ? CF_OK : cf_fail(err, CF_EIO, "%s: write error", path);
-}
-
 static cf_status one(const cf_media_input *in, uint32_t i, const char *path, size_t number,
                      cf_error *err)
 {
@@ -46,7 +36,7 @@ static cf_status one(const cf_media_input *in, uint32_t i, const char *path, siz
     name_of(&name, path, number);
     cf_status st = cf_png_write(&png, rgb, (int)b->width, (int)b->height, err);
     CF_THEN(st, cf_buf_check(&name, err));
-    CF_THEN(st, write_file(cf_buf_cstr(&name), &png, err));
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&name), png.p, png.n, 0644, err));
     cf_buf_deinit(&name);
     cf_buf_deinit(&png);
     cf_free(rgb);

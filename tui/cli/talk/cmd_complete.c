@@ -50,8 +50,10 @@ typedef struct complete {
     cf_str stop[CF_OPT_LIST_MAX];
     cf_text_release text;
     cf_buf scratch;
-    FILE *logits;
+    cf_os_out logits;
     size_t n_logits; /* rows written */
+    cf_status logits_st;
+    cf_error logits_err;
     const char *why; /* why it ended, as cf_stop_reason_name() says it */
     cf_token end;    /* the end token, when that is why */
     cf_progress progress;
@@ -172,7 +174,8 @@ static void on_logits(void *ud, uint32_t pos, const float *logits)
     complete *c = ud;
     size_t n = cf_tokenizer_n_vocab(c->tok);
     CF_ASSERT(pos == c->n_logits); /* rows come in order */
-    c->n_logits += fwrite(logits, sizeof *logits, n, c->logits) == n ? 1 : 0;
+    CF_THEN(c->logits_st, cf_os_out_put(&c->logits, logits, n * sizeof *logits, &c->logits_err));
+    c->n_logits++;
 }
 
 static void on_hidden(void *ud, uint32_t pos, const float *hidden)
@@ -188,10 +191,7 @@ static cf_status prefill(complete *c, cf_error *err)
     CF_TRY(cf_draft_prepare(c->draft, c->session, err));
     run.hidden = cf_draft_wants_hidden(c->draft) ? on_hidden : NULL;
     if (c->logits_path != NULL) {
-        c->logits = fopen(c->logits_path, "wb");
-        if (c->logits == NULL) {
-            return cf_fail(err, CF_EIO, "%s: cannot be written", c->logits_path);
-        }
+        CF_TRY(cf_os_out_open(&c->logits, c->logits_path, err));
         run.logits = on_logits;
     }
     cf_progress_start(&c->progress, "reading the prompt");
@@ -202,12 +202,11 @@ static cf_status prefill(complete *c, cf_error *err)
             : cf_session_sync(c->session, c->ids, c->n_prompt, &run, &result, err);
     cf_progress_end(&c->progress);
     c->prefill_us = cf_os_monotonic_us() - started;
-    if (c->logits != NULL) {
-        bool ok = fclose(c->logits) == 0 && c->n_logits == c->n_prompt;
-        c->logits = NULL;
-        if (st == CF_OK && !ok) {
-            st = cf_fail(err, CF_EIO, "%s: write error", c->logits_path);
+    if (c->logits_path != NULL) {
+        if (st == CF_OK && c->logits_st != CF_OK) {
+            st = cf_fail(err, c->logits_st, "%s", c->logits_err.text);
         }
+        st = cf_os_out_close(&c->logits, st, 0644, err);
     }
     return st;
 }

@@ -8,9 +8,11 @@
 #include "tui/study/shrink/shrink.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/base/os_append.h"
 #include "tui/study/shrink/tree_cut.h"
 
 enum { ROUNDS = 4, LOG_MAX = 64 << 20 };
@@ -118,8 +120,14 @@ cf_status cf_shrink_keep(cf_shrink *s, const char *path, cf_error *err)
     }
     cf_buf_deinit(&text);
     CF_TRY(st);
-    s->log = fopen(path, "a");
-    return s->log != NULL ? CF_OK : cf_fail(err, CF_EIO, "%s cannot be written", path);
+    int fd;
+    CF_TRY(cf_os_append_open(&fd, path, err));
+    s->log = fdopen(fd, "a");
+    if (s->log == NULL) {
+        close(fd);
+        return cf_oom_for(err, "the log");
+    }
+    return CF_OK;
 }
 
 static cf_status ask(cf_shrink *s, const json_t *context, cf_str source, bool *holds, cf_error *err)

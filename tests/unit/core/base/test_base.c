@@ -2,6 +2,7 @@
  * test_base.c - status, alloc, arena, buf, utf8, json, os, uuid, hash.
  */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "core/base/buf.h"
 #include "core/base/hash.h"
 #include "core/base/os.h"
+#include "core/base/os_append.h"
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
 #include "core/json/json.h"
@@ -455,6 +457,33 @@ static void test_hash__known_answer(void **state)
                              "b00361a396177a9cb410ff61f20015ad");
 }
 
+static void test_os__appends_to_regular_files(void **state)
+{
+    (void)state;
+    cf_error err;
+    char dir[] = "/tmp/cf-append-XXXXXX", path[64], text[8] = "";
+    int fd = -1;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/a", dir);
+    for (int i = 0; i < 2; i++) {
+        T_OK(cf_os_append_open(&fd, path, &err), err);
+        assert_int_equal(write(fd, "ab", 2), 2);
+        assert_int_equal(pread(fd, text, sizeof text, 0), 2 + 2 * i);
+        close(fd);
+    }
+    assert_memory_equal(text, "abab", 4);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fd = -1;
+    T_FAILS(cf_os_append_open(&fd, path, &err), CF_EIO);
+    assert_non_null(strstr(err.text, "not a regular file"));
+    unlink(path);
+    T_FAILS(cf_os_append_open(&fd, dir, &err), CF_EIO);
+    T_FAILS(cf_os_append_open(&fd, "/nowhere/a", &err), CF_ENOTFOUND);
+    assert_int_equal(fd, -1);
+    rmdir(dir);
+}
+
 int main(void)
 {
     cf_fault_install();
@@ -476,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_os__time),
         cmocka_unit_test(test_os__files),
         cmocka_unit_test(test_os__writes_into_a_pipe),
+        cmocka_unit_test(test_os__appends_to_regular_files),
         cmocka_unit_test(test_json__same_value),
         cmocka_unit_test(test_uuid__ordered_and_parsed),
         cmocka_unit_test(test_hash__known_answer),
