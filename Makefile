@@ -407,6 +407,10 @@ else
 	  $(ARM_QEMU) -cpu max -L /usr/aarch64-linux-gnu $$t || exit 1; done
 endif
 
+# How many planted faults the tests of a room notice: ROOM=core/tools N=40 SEED=1.
+mutate:
+	@tests/tools/mutate.py $(ROOM) -n $(or $(N),40) --seed $(or $(SEED),1)
+
 SECONDS ?= 60
 fuzz:
 	$(MAKE) --no-print-directory $(JOBS) VARIANT=fuzz fuzz-run T=$(T)
@@ -477,7 +481,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all deb dist npm wheel perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
+.PHONY: all deb dist npm wheel perf check check-all check-arm64 check-docs check-headers build-tests mutate fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
         $(LINT) cov clean install install-strip uninstall
 
