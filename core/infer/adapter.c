@@ -159,7 +159,7 @@ static bool is_elsewhere(const char *name)
             return true;
         }
     }
-    return strstr(name, "_exps.") != NULL || strstr(name, "altup") != NULL ||
+    return cf_weights_is_expert(cf_str_from(name)) || strstr(name, "altup") != NULL ||
            strstr(name, "attn_kv_b.") != NULL || strstr(name, "ssm_conv1d") != NULL ||
            strstr(name, "shortconv.conv") != NULL;
 }

@@ -39,8 +39,8 @@ static uint64_t step_bytes(const cf_engine *e, const cf_gguf_tensor *t)
     if (!e->has_weights) {
         return t->bytes;
     }
-    if (x->n != 0 && cf_str_find(t->name, cf_str_from("_exps."), NULL)) {
-        return t->bytes / x->n * x->n_used;
+    if (x->n != 0 && cf_weights_is_expert(t->name)) {
+        return t->bytes * x->n_used / x->n;
     }
     if ((t->p == e->w.embd.p && !is_tied) || t->p == e->w.per_layer_embd.p) {
         return t->bytes / t->dim[1];

@@ -8,7 +8,8 @@
 
 static const cf_arch table[] = {
     {
-        .name = "llama", /* Llama 1 to 3, Mistral, SmolLM2 */
+        .name = "llama", /* Llama 1 to 3, Mistral, Mixtral, SmolLM2 */
+        .has_experts = true,
         .rope_style = CF_ROPE_NORMAL,
         .act = CF_ACT_SILU,
     },

@@ -118,7 +118,7 @@ cf_status cf_tensor__stack(cf_tensor_finder *f, uint32_t n, uint32_t n_row, uint
     }
     cf_dtype type = (cf_dtype)t->type;
     size_t row = cf_dtype_row_bytes(type, n_col);
-    *out = (cf_mat_stack){{t->p, type, n_row, n_col, row, 0}, row * n_row, NULL};
+    *out = (cf_mat_stack){{t->p, type, n_row, n_col, row, 0}, row * n_row, NULL, NULL};
     return find_scale(f, n, &out->by);
 }
 

@@ -17,15 +17,20 @@
 #include "core/kernel/kernel.h"
 #include "core/model/hparams.h"
 
-/* The same matrix of every expert (or stream), `step` bytes apart. */
+/* The same matrix of every expert (or stream), `step` bytes apart, or anywhere;
+ * all have the shape and type of the first. */
 typedef struct cf_mat_stack {
     cf_mat first;
     size_t step;
-    const float *by; /* of each, or NULL */
+    const float *by;    /* of each, or NULL */
+    const cf_mat *each; /* [n], or NULL: they are a step apart */
 } cf_mat_stack;
 
 static inline cf_mat cf_mat_stack_at(const cf_mat_stack *s, size_t i)
 {
+    if (s->each != NULL) {
+        return s->each[i];
+    }
     cf_mat m = s->first;
     m.p = (const unsigned char *)m.p + i * s->step;
     m.by = s->by != NULL ? s->by[i] : m.by;
@@ -163,6 +168,9 @@ typedef struct cf_weights {
     uint64_t n_param; /* numbers in them */
     cf_arena owned;   /* vectors converted to float32 */
 } cf_weights;
+
+/* Whether a tensor has the name of experts' matrices, of all or of one. */
+bool cf_weights_is_expert(cf_str name);
 
 /* CF_EFORMAT for a missing tensor or a wrong shape, CF_EUNSUPPORTED for a
  * type confab does not read or a tensor the family does not have,

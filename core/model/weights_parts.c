@@ -2,6 +2,9 @@
  * weights_parts.c - finds the tensors of recurrent layers, latent attention, experts, per-layer
  * embeddings and alternating updates.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "core/model/tensor_finder.h"
 
 /* ---- recurrent ---------------------------------------------------------- */
@@ -165,21 +168,65 @@ cf_status cf_weights__find_latent(cf_tensor_finder *f, uint32_t i, cf_layer_weig
 
 /* ---- experts ------------------------------------------------------------ */
 
+bool cf_weights_is_expert(cf_str name)
+{
+    static const char *const parts[] = {".ffn_gate.", ".ffn_up.", ".ffn_down."};
+    size_t at;
+    for (size_t i = 0; i < 3; i++) {
+        if (cf_str_find(name, cf_str_from(parts[i]), &at)) {
+            at += strlen(parts[i]);
+            return at < name.n && name.p[at] >= '0' && name.p[at] <= '9';
+        }
+    }
+    return cf_str_find(name, cf_str_from("_exps."), NULL);
+}
+
+/* The matrices `part` of the experts: one stack, or as in older files a tensor
+ * each.  Those must be of one type, since what an expert reads is prepared
+ * before it is known who reads it. */
+static cf_status find_each(cf_tensor_finder *f, uint32_t i, const char *part, uint32_t n_row,
+                           uint32_t n_col, cf_mat_stack *out)
+{
+    const uint32_t n = f->hp->expert.n;
+    char name[40];
+    snprintf(name, sizeof name, "ffn_%s.0.weight", part);
+    cf_tensor__name_in(f, i, name);
+    bool is_apart = cf_tensor__is_there(f);
+    snprintf(name, sizeof name, "ffn_%s_exps.weight", part);
+    cf_tensor__name_in(f, i, name);
+    if (!is_apart || cf_tensor__is_there(f)) {
+        return cf_tensor__stack(f, n, n_row, n_col, out);
+    }
+    cf_mat *each = cf_arena_calloc(&f->w->owned, n, sizeof *each);
+    if (each == NULL) {
+        return cf_oom_for(f->err, "experts");
+    }
+    for (uint32_t e = 0; e < n; e++) {
+        snprintf(name, sizeof name, "ffn_%s.%u.weight", part, e);
+        cf_tensor__name_in(f, i, name);
+        CF_TRY(cf_tensor__mat(f, n_row, n_col, &each[e]));
+        if (each[e].type != each[0].type) {
+            return cf_fail(f->err, CF_EUNSUPPORTED,
+                           "tensor %s is of type %s, that of expert 0 of type %s", f->name,
+                           cf_dtype_name(each[e].type), cf_dtype_name(each[0].type));
+        }
+    }
+    *out = (cf_mat_stack){.first = each[0], .each = each};
+    return CF_OK;
+}
+
 /* Gate and up of the experts, apart or as one stack, gate rows first. */
 static cf_status find_expert_gate_up(cf_tensor_finder *f, uint32_t i, cf_expert_weights *w)
 {
     const cf_expert_hparams *x = &f->hp->expert;
     uint32_t n_embd = f->hp->n_embd;
     if (!cf_activation_has_gate(f->hp->act)) { /* up alone */
-        cf_tensor__name_in(f, i, "ffn_up_exps.weight");
-        return cf_tensor__stack(f, x->n, x->n_ff, n_embd, &w->gate);
+        return find_each(f, i, "up", x->n_ff, n_embd, &w->gate);
     }
     cf_tensor__name_in(f, i, "ffn_gate_up_exps.weight");
     if (!cf_tensor__is_there(f)) {
-        cf_tensor__name_in(f, i, "ffn_gate_exps.weight");
-        CF_TRY(cf_tensor__stack(f, x->n, x->n_ff, n_embd, &w->gate));
-        cf_tensor__name_in(f, i, "ffn_up_exps.weight");
-        return cf_tensor__stack(f, x->n, x->n_ff, n_embd, &w->up);
+        CF_TRY(find_each(f, i, "gate", x->n_ff, n_embd, &w->gate));
+        return find_each(f, i, "up", x->n_ff, n_embd, &w->up);
     }
     CF_TRY(cf_tensor__stack(f, x->n, 2 * x->n_ff, n_embd, &w->gate));
     w->up = w->gate;
@@ -242,8 +289,7 @@ cf_status cf_weights__find_experts(cf_tensor_finder *f, uint32_t i, cf_layer_wei
     cf_tensor__name_in(f, i, "ffn_gate_inp.weight");
     CF_TRY(cf_tensor__mat(f, x->n, f->hp->n_embd, &w->expert.router));
     CF_TRY(find_expert_gate_up(f, i, &w->expert));
-    cf_tensor__name_in(f, i, "ffn_down_exps.weight");
-    CF_TRY(cf_tensor__stack(f, x->n, f->hp->n_embd, x->n_ff, &w->expert.down));
+    CF_TRY(find_each(f, i, "down", f->hp->n_embd, x->n_ff, &w->expert.down));
     CF_TRY(find_expert_biases(f, i, &w->expert));
     if (has_dense) {
         CF_TRY(find_expert_norms(f, i, &w->expert));

@@ -274,9 +274,14 @@ static bool is_late_mixture(const model *m)
     return is_one_of(m, archs);
 }
 
+static bool is_mixture(const model *m)
+{
+    return m->arch->has_experts && (m->o.has_split_experts || strcmp(m->o.arch, "llama") != 0);
+}
+
 static bool has_experts(const model *m, uint32_t i)
 {
-    return m->arch->has_experts && (!is_late_mixture(m) || i > 0);
+    return is_mixture(m) && (!is_late_mixture(m) || i > 0);
 }
 
 static bool has_choice_bias(const model *m)
@@ -292,7 +297,7 @@ static bool has_shared_count(const model *m)
 
 static bool has_shared_expert(const model *m)
 {
-    return m->arch->has_experts &&
+    return is_mixture(m) &&
            (has_shared_count(m) || m->arch->has_q_gate ||
             m->arch->multipliers == CF_MULTIPLY_GRANITE || m->arch->has_single_parts);
 }
@@ -487,7 +492,7 @@ static void add_special_sizes(model *m)
     if (m->arch->recurrent != CF_MIX_ATTENTION) {
         add_state_sizes(m);
     }
-    if (m->arch->has_experts) {
+    if (is_mixture(m)) {
         add_expert_sizes(m);
     }
     if (m->arch->has_per_layer) {
@@ -693,7 +698,7 @@ static void add_stack(model *m, const char *name, uint32_t n, uint32_t n_row, ui
         type = n_col % 32 == 0 ? CF_Q8_0 : CF_F32;
     }
     m->n_stack = n;
-    declare(m, name, 3, n_col, n_row, type);
+    declare(m, name, n == 1 ? 2 : 3, n_col, n_row, type);
     m->n_stack = 1;
     add_weights(&m->data, &m->r, type, (size_t)n * n_row * n_col, 2.0f / sqrtf((float)n_col));
     if (m->o.has_scales) {
@@ -816,6 +821,20 @@ static void add_block(model *m, uint32_t i)
     add_linear(m, i, "ffn_down", o->n_embd, n_ff, bias);
 }
 
+/* The matrices of all experts: a stack, or the same numbers as a tensor each. */
+static void add_each(model *m, uint32_t i, const char *part, uint32_t n_row, uint32_t n_col)
+{
+    char full[64], name[40];
+    if (!m->o.has_split_experts) {
+        snprintf(name, sizeof name, "ffn_%s_exps.weight", part);
+        add_stack(m, layer_name(full, i, name), N_EXPERT, n_row, n_col);
+    }
+    for (unsigned e = 0; m->o.has_split_experts && e < N_EXPERT; e++) {
+        snprintf(name, sizeof name, "ffn_%s.%u.weight", part, e);
+        add_stack(m, layer_name(full, i, name), 1, n_row, n_col);
+    }
+}
+
 static void add_experts(model *m, uint32_t i)
 {
     uint32_t n_embd = m->o.n_embd;
@@ -831,12 +850,11 @@ static void add_experts(model *m, uint32_t i)
         add_norm(m, i, "post_ffw_norm_2", n_embd);
     } else {
         if (cf_activation_has_gate(m->arch->act)) {
-            add_stack(m, layer_name(full, i, "ffn_gate_exps.weight"), N_EXPERT, N_EXPERT_FF,
-                      n_embd);
+            add_each(m, i, "gate", N_EXPERT_FF, n_embd);
         }
-        add_stack(m, layer_name(full, i, "ffn_up_exps.weight"), N_EXPERT, N_EXPERT_FF, n_embd);
+        add_each(m, i, "up", N_EXPERT_FF, n_embd);
     }
-    add_stack(m, layer_name(full, i, "ffn_down_exps.weight"), N_EXPERT, n_embd, N_EXPERT_FF);
+    add_each(m, i, "down", n_embd, N_EXPERT_FF);
     if (has_choice_bias(m)) {
         add_own(m, i, "exp_probs_b.bias", N_EXPERT, 0, 0.5f);
     }

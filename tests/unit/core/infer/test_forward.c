@@ -773,6 +773,73 @@ static void test_forward__scales_of_matrices(void **state)
     }
 }
 
+/* Experts of older files, a tensor each, and with a number beside each. */
+static void test_forward__experts_apart(void **state)
+{
+    (void)state;
+    static const char *const archs[] = {"llama", "qwen3moe", "deepseek2", "nemotron_h_moe"};
+    for (size_t i = 0; i < 8; i++) {
+        check(&(cf_tiny_options){
+            .arch = archs[i / 2], .seed = i, .has_scales = i % 2 != 0, .has_split_experts = true});
+    }
+}
+
+/* The same numbers in a stack and apart, with each number of threads. */
+static void test_forward__experts_apart_same_bits(void **state)
+{
+    (void)state;
+    float want[N_VOCAB];
+    cf_token ids[N];
+    for (size_t i = 0; i < N; i++) {
+        ids[i] = (cf_token)(i * 7 % N_VOCAB);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        size_t n;
+        cf_error err;
+        cf_engine *e = NULL;
+        cf_session *s = NULL;
+        void *p = cf_tiny_gguf(
+            &(cf_tiny_options){.arch = "qwen3moe", .type = CF_Q4_0, .has_split_experts = i != 0},
+            &n);
+        const cf_engine_options o = {.n_threads = i == 2 ? 3 : 1};
+        T_OK(cf_engine_open_memory(&e, p, n, &o, &err), err);
+        T_OK(cf_session_new(&s, e, NULL, &err), err);
+        T_OK(cf_session_sync(s, ids, N, NULL, NULL, &err), err);
+        if (i == 0) {
+            memcpy(want, cf_session_logits(s), sizeof want);
+        }
+        assert_memory_equal(cf_session_logits(s), want, sizeof want);
+        cf_session_free(s);
+        cf_engine_close(e);
+        cf_tiny_free(p);
+    }
+}
+
+/* One of the experts is not there, or of another type. */
+static void test_forward__experts_apart_refused(void **state)
+{
+    (void)state;
+    static const char name[] = "blk.1.ffn_up.3.weight";
+    for (int i = 0; i < 2; i++) {
+        size_t n, at = 0;
+        cf_error err;
+        cf_engine *e = NULL;
+        unsigned char *p = cf_tiny_gguf(
+            &(cf_tiny_options){.arch = "llama", .type = CF_F16, .has_split_experts = true}, &n);
+        while (memcmp(p + at, name, strlen(name)) != 0) {
+            at++;
+        }
+        if (i == 0) {
+            p[at + strlen("blk.1.ffn_up.")] = '8';
+        } else { /* after the name: how many dimensions, two of them */
+            p[at + strlen(name) + 4 + 16] = CF_BF16;
+        }
+        T_FAILS(cf_engine_open_memory(&e, p, n, NULL, &err), i == 0 ? CF_EFORMAT : CF_EUNSUPPORTED);
+        assert_non_null(strstr(err.text, name));
+        cf_tiny_free(p);
+    }
+}
+
 static void test_forward__rope_and_layers(void **state)
 {
     (void)state;
@@ -790,6 +857,9 @@ int main(void)
         cmocka_unit_test(test_forward__parts),
         cmocka_unit_test(test_forward__types),
         cmocka_unit_test(test_forward__scales_of_matrices),
+        cmocka_unit_test(test_forward__experts_apart),
+        cmocka_unit_test(test_forward__experts_apart_same_bits),
+        cmocka_unit_test(test_forward__experts_apart_refused),
         cmocka_unit_test(test_forward__rope_and_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

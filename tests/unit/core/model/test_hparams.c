@@ -189,7 +189,6 @@ static void test_hparams__refused(void **state)
         {{KEY("attention.layer_norm_rms_epsilon"), .kind = F32, .number = -1},
          CF_EFORMAT,
          "epsilon"},
-        {{KEY("expert_count"), .kind = U32, .number = 8}, CF_EUNSUPPORTED, "experts"},
         {{KEY("attention.causal"), .kind = FLAG, .number = 0}, CF_EUNSUPPORTED, "bidirectional"},
     };
 #undef KEY
@@ -227,6 +226,10 @@ static void test_hparams__parts_refused(void **state)
         cf_status status;
         const char *says;
     } cases[] = {
+        {"gemma",
+         {{KEY("expert_count"), .kind = U32, .number = 8}},
+         CF_EUNSUPPORTED,
+         "mixture of experts"},
         {"qwen3moe",
          {{KEY("expert_count"), .kind = U32, .number = 8}},
          CF_EFORMAT,
