@@ -386,6 +386,7 @@ check-all:
 	$(MAKE) $(JOBS) check VARIANT=tight
 	$(MAKE) $(JOBS) check VARIANT=tsan
 	$(MAKE) check-arm64
+	$(MAKE) check-examples
 
 # The kernels of ARM64, under an emulator: the same bits as here.  Needs the
 # cross compiler, qemu-user and the libraries of the core for arm64.
@@ -410,6 +411,10 @@ endif
 # How many planted faults the tests of a room notice: ROOM=core/tools N=40 SEED=1.
 mutate:
 	@tests/tools/mutate.py $(ROOM) -n $(or $(N),40) --seed $(or $(SEED),1)
+
+# The examples of docs/extending.md, each applied to a copy of the tree.
+check-examples: build/confab
+	@tests/tools/apply_examples.py
 
 SECONDS ?= 60
 fuzz:
@@ -481,7 +486,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all deb dist npm wheel perf check check-all check-arm64 check-docs check-headers build-tests mutate fuzz fuzz-run run test \
+.PHONY: all deb dist npm wheel perf check check-all check-arm64 check-docs check-headers check-examples build-tests mutate fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
         $(LINT) cov clean install install-strip uninstall
 

@@ -599,7 +599,7 @@ static void test_hostile__json_stays_json(void **state)
     char context[512], source[512];
     snprintf(context, sizeof context, "%s", store_dir_file("context"));
     snprintf(source, sizeof source, "%s", store_dir_file("template"));
-    const char *const argv[] = {"render", "-t", source, "--spans", context, NULL};
+    const char *const argv[] = {"render", "-t", source, "--spans", "--json", context, NULL};
     cf_program file, terminal;
     cf_error err;
     json_t *a = NULL, *b = NULL;
