@@ -187,7 +187,7 @@ static void point(char out[POINTER_MAX], size_t n, const json_t *a, const json_t
     }
 }
 
-/* What a request says and the model reads. */
+/* What a request says and the model reads; ids of messages are not read. */
 static json_t *read_part(const json_t *body)
 {
     static const char *const keys_read[] = {
@@ -195,9 +195,12 @@ static json_t *read_part(const json_t *body)
         "system",   "instructions", "systemInstruction", "tools"};
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof keys_read / sizeof *keys_read; i++) {
-        json_t *v = json_object_get(body, keys_read[i]);
+        json_t *v = cf_json_deep_copy(json_object_get(body, keys_read[i]));
+        for (size_t k = 0; k < json_array_size(v); k++) {
+            (void)json_object_del(json_array_get(v, k), "id");
+        }
         if (v != NULL) {
-            (void)json_object_set(out, keys_read[i], v); /* less is said without memory */
+            (void)json_object_set_new(out, keys_read[i], v); /* less is said without memory */
         }
     }
     return out;

@@ -608,6 +608,8 @@ static void test_replay__by_messages_and_tools(void **state)
         {"{\"model\":\"m\",\"user\":\"2\",\"messages\":[" U("a") "]}", "messages /user", 200},
         {"{\"model\":\"m\",\"user\":\"1\",\"messages\":[" U("b") "]}", "none /messages/0/content",
          404},
+        {"{\"model\":\"m\",\"messages\":[{\"id\":\"x\",\"role\":\"user\",\"content\":\"b\"}]}",
+         "none /messages/0/content", 404},
         {"{\"model\":\"m\",\"user\":\"1\",\"messages\":[" U(
              "a") "],\"tools\":[{\"type\":"
                   "\"function\",\"function\":{\"name\":\"f\"}}]}",
