@@ -113,7 +113,7 @@ typedef void (*cf_mcp_ask_fn)(void *ud, size_t server, const json_t *params, jso
 typedef struct cf_mcp_options {
     const char *const *env; /* "NAME=VALUE" that every program gets, NULL at
                                the end; NULL: none but the server's own */
-    uint32_t probe_ms;      /* silence before the old way is tried; 10,000 */
+    uint32_t probe_ms;      /* silence before the old way is tried; 3,000 */
     uint32_t start_ms;      /* each answer until it is ready; 30,000 */
     uint32_t call_ms;       /* of a call; 60,000 */
     uint32_t grace_ms;      /* each step of ending a program; 2,000 */

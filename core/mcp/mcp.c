@@ -17,7 +17,7 @@
 #include "core/mcp/mcp_oauth.h"
 
 enum {
-    PROBE_MS = 10000,
+    PROBE_MS = 3000,
     START_MS = 30000,
     CALL_MS = 60000,
     GRACE_MS = 2000,
@@ -593,6 +593,7 @@ cf_status cf_mcp_restart(cf_mcp *mcp, size_t index, cf_error *err)
     (void)err;
     cf_mcp_stop(mcp, index);
     mcp->server[index]->is_second_start = false;
+    mcp->server[index]->probe_was_silent = false;
     mcp->server[index]->was_sent_back = false;
     cf_mcp__start(mcp->server[index]);
     return CF_OK;

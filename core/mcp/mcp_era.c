@@ -6,8 +6,13 @@
  *   server/discover --+-- a result -----------------------> new era
  *                     +-- -32022, -32021 or -32020 -------> new era
  *                     +-- any other error ----------------> initialize
- *                     +-- silence, or the program's end --> started again,
+ *                     +-- silence ------------------------> initialize, to the
+ *                     |                                     same program
+ *                     +-- the program's end --------------> started again,
  *                                                           initialize
+ *
+ * A program that is silent is most often slow to start: to end it would double
+ * the time.  One that does not answer initialize either is started again once.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -95,10 +100,12 @@ void cf_mcp__start(cf_mcp__server *s)
 
 bool cf_mcp__start_again(cf_mcp__server *s)
 {
-    if (s->state != CF_MCP_STARTING || s->era != CF_MCP__UNKNOWN || s->is_second_start) {
+    bool is_probed = s->era == CF_MCP__UNKNOWN || s->probe_was_silent;
+    if (s->state != CF_MCP_STARTING || !is_probed || s->is_second_start) {
         return false;
     }
     s->is_second_start = true;
+    s->probe_was_silent = false;
     cf_mcp__forget_all(s);
     s->transport->stop(s, s->mcp->options.grace_ms);
     cf_mcp__note(s, "no answer to server/discover: started again, with "
@@ -107,6 +114,14 @@ bool cf_mcp__start_again(cf_mcp__server *s)
         initialize(s);
     }
     return true;
+}
+
+/* The program is kept. */
+static void initialize_after_silence(cf_mcp__server *s)
+{
+    s->probe_was_silent = true;
+    cf_mcp__note(s, "no answer to server/discover: trying initialize");
+    initialize(s);
 }
 
 /* ---- the answers -------------------------------------------------------- */
@@ -235,7 +250,9 @@ void cf_mcp__on_start(cf_mcp__server *s, cf_mcp__kind kind, const json_t *answer
         on_discovered(s, answer);
     } else if (answer != NULL) {
         on_initialized(s, answer);
-    } else if (is_probe && is_silent && cf_mcp__start_again(s)) {
+    } else if (is_probe && is_silent) {
+        initialize_after_silence(s);
+    } else if (is_silent && cf_mcp__start_again(s)) {
         return;
     } else if (is_probe && may_be_old(status)) {
         initialize(s);

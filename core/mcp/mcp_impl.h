@@ -86,7 +86,8 @@ struct cf_mcp__server {
     cf_error error;
     cf_mcp__era era;
     const char *revision; /* of cf_mcp_revisions; NULL: not known */
-    bool is_second_start; /* the probe was answered by silence or death */
+    bool probe_was_silent; /* initialize was sent to the same program */
+    bool is_second_start;  /* the beginning was answered by silence or death */
     bool was_sent_back;   /* from initialize to the modern era */
     json_t *about;        /* result of discover or initialize; NULL */
 

@@ -191,13 +191,14 @@ static void test_mcp__unknown_revision(void **state)
     close_world(&w);
 }
 
-static void test_mcp__silence_is_started_again(void **state)
+static void test_mcp__silence_gets_initialize(void **state)
 {
     (void)state;
     world w;
     open_with(&w, "silent", (cf_mcp_options){.probe_ms = 300});
     is_ready(&w, "2025-11-25", 1);
-    must_see(&w, "* no answer to server/discover: started again");
+    must_see(&w, "* no answer to server/discover: trying initialize");
+    assert_null(strstr(cf_buf_cstr(&w.seen.text), "started again"));
     check_call(&w, "a", "echo: a");
     close_world(&w);
 }
@@ -726,7 +727,7 @@ int main(void)
         cmocka_unit_test(test_mcp__new_era),
         cmocka_unit_test(test_mcp__older_revision),
         cmocka_unit_test(test_mcp__unknown_revision),
-        cmocka_unit_test(test_mcp__silence_is_started_again),
+        cmocka_unit_test(test_mcp__silence_gets_initialize),
         cmocka_unit_test(test_mcp__end_in_the_probe_is_started_again),
         cmocka_unit_test(test_mcp__slow_server_of_the_new_era),
         cmocka_unit_test(test_mcp__never_answers_the_start),
