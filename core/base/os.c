@@ -230,6 +230,7 @@ static cf_status read_all(cf_buf *out, int fd, const char *name, size_t max_byte
             return fail_errno(err, name, errno);
         }
         if (got == 0) {
+            *to = '\0';
             return CF_OK;
         }
         if ((size_t)got > max_bytes - total) {
