@@ -160,7 +160,8 @@ static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
         if (m->n > 0 && strchr("/.~", m->word[0]) != NULL) {
             offer_files(m);
         }
-    } else if (c != NULL && strlen(c->name) == n && strstr(c->args, "FILE") != NULL) {
+    } else if (c != NULL && strlen(c->name) == n &&
+               (strstr(c->args, "FILE") != NULL || strstr(c->args, "PLAN") != NULL)) {
         offer_files(m);
     } else if (is(line, n, "constrain")) {
         offer_constraints(m, arg, word);

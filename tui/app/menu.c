@@ -220,7 +220,15 @@ void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n, cf_buf 
     }
     if (best == NULL) {
         find_commands(&menu, app, typed, strlen(typed));
-        best = menu.n > 0 && rank(menu.v[0], typed, strlen(typed)) < 3 ? menu.v[0] : NULL;
+        int how = menu.n > 0 ? rank(menu.v[0], typed, strlen(typed)) : 3;
+        best = how < 3 ? menu.v[0] : NULL;
+        /* What a command does is nearer than letters of its name. */
+        for (size_t i = 0; how >= 2 && i < menu.n; i++) {
+            if (strncmp(menu.v[i]->help, typed, strlen(typed)) == 0) {
+                best = menu.v[i];
+                break;
+            }
+        }
     }
     if (best != NULL) {
         cf_buf_addf(out, "; did you mean :%s?", best->name);

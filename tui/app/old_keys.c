@@ -53,9 +53,9 @@ void cf_old_keys_say(cf_app *app, const cf_binding *b)
     }
     size_t n = strlen(app->notice.text);
     if (n == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "%s is %s now", cf_buf_cstr(&key), cf_buf_cstr(&now));
+        cf_app_say(app, CF_STYLE_DIM, "the key %s is %s now", cf_buf_cstr(&key), cf_buf_cstr(&now));
     } else {
-        snprintf(app->notice.text + n, sizeof app->notice.text - n, "  (%s is %s now)",
+        snprintf(app->notice.text + n, sizeof app->notice.text - n, "  (the key %s is %s now)",
                  cf_buf_cstr(&key), cf_buf_cstr(&now));
     }
     cf_buf_deinit(&key);

@@ -357,9 +357,11 @@ static bool edit_key(cf_edit *e, cf_key key)
     case CF_KEY_DELETE | CF_KEY_ALT:
         erase(e, e->cursor, word_after(e, e->cursor));
         return true;
-    case CF_CTRL('U'):
-        erase(e, line_start(e, e->cursor), e->cursor);
+    case CF_CTRL('U'): { /* where nothing is before it in the line, all lines before */
+        size_t from = line_start(e, e->cursor);
+        erase(e, from < e->cursor ? from : 0, e->cursor);
         return true;
+    }
     case CF_CTRL('K'):
         erase(e, e->cursor, line_end(e, e->cursor));
         return true;

@@ -15,6 +15,7 @@
 #include "core/base/arena.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "core/base/utf8.h"
 #include "tui/lab/reply/reply_rule.h"
 #include "tui/lab/reply/run_options.h"
 
@@ -426,6 +427,7 @@ static void load_figures(cf_reply *r, const cf_store_run *run)
     r->timings.decode_us = number(run->decode_us);
     r->timings.n_decode = (uint32_t)r->usage.n_reply;
     r->timings.n_prefill = (uint32_t)r->sync.n_new;
+    cf_utf8_copy(r->model, sizeof r->model, run->model);
     snprintf(r->stop.what, sizeof r->stop.what, "%.*s",
              (int)(run->stop_reason.n < 63 ? run->stop_reason.n : 63),
              run->stop_reason.n != 0 ? run->stop_reason.p : "");

@@ -376,10 +376,9 @@ void cf_reply_settings_show(const cf_reply_settings *s, size_t i, cf_buf *out)
     cf_buf_addf(out, "  (%s)  %s", s->origin[i], row->help);
 }
 
-void cf_reply_settings_line(const cf_reply_settings *s, cf_buf *out)
+void cf_reply_sampler_line(const cf_sampling *o, bool has_sampling, cf_buf *out)
 {
-    const cf_sampling *o = &s->chat.sampling;
-    if (!s->chat.has_sampling) {
+    if (!has_sampling) {
         cf_buf_adds(out, "as the engine does");
     } else if (o->temperature == 0 || o->top_k == 1) {
         cf_buf_adds(out, "greedy");
@@ -396,10 +395,15 @@ void cf_reply_settings_line(const cf_reply_settings *s, cf_buf *out)
         }
         cf_buf_addf(out, " seed %llu", (unsigned long long)o->seed);
     }
-    if (s->chat.has_sampling &&
+    if (has_sampling &&
         (o->repetition_penalty > 1 || o->presence_penalty != 0 || o->frequency_penalty != 0)) {
         cf_buf_adds(out, " pen");
     }
+}
+
+void cf_reply_settings_line(const cf_reply_settings *s, cf_buf *out)
+{
+    cf_reply_sampler_line(&s->chat.sampling, s->chat.has_sampling, out);
     if (s->chat.max_tokens != 0) {
         cf_buf_addf(out, " n %u", (unsigned)s->chat.max_tokens);
     }

@@ -51,7 +51,10 @@ bool cf_reply_settings_is_fixed(const cf_reply_settings *s, size_t i);
 /* Appends "NAME=VALUE  (origin)  meaning". */
 void cf_reply_settings_show(const cf_reply_settings *s, size_t i, cf_buf *out);
 
-/* The sampler in one short line: "T 0.8 k 40 p 0.95 min 0.05 seed 7". */
+/* Appends the sampler in short words: "T 0.8 k 40 p 0.95 min 0.05 seed 7". */
+void cf_reply_sampler_line(const cf_sampling *o, bool has_sampling, cf_buf *out);
+
+/* The same with the limits of the reply. */
 void cf_reply_settings_line(const cf_reply_settings *s, cf_buf *out);
 
 #endif

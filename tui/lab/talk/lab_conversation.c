@@ -7,7 +7,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
+#include "tui/lab/reply/run_options.h"
 #include "tui/lab/state/lab_task.h"
+#include "tui/lab/state/reply_settings.h"
 #include "tui/lab/talk/saved.h"
 #include "tui/lab/talk/talk_impl.h"
 
@@ -352,6 +354,26 @@ const cf_reply *cf_lab_reply_here(cf_lab *lab, cf_uuid turn)
     return cf_lab__reply_of(lab, turn, false);
 }
 
+/* What a stored reply was written with. */
+static void name_origin(const cf_lab *lab, cf_reply *r, const cf_store_run *run, cf_arena *arena)
+{
+    cf_run_options o;
+    cf_store_template t;
+    cf_str model = cf_lab_info(lab).name;
+    if (run->template_hash.n != 0 &&
+        cf_store_get_template(lab->store, run->template_hash, arena, &t, NULL) == CF_OK) {
+        cf_utf8_copy(r->template_name, sizeof r->template_name, t.name);
+    }
+    if (cf_run_options_read(&o, run->options, arena, NULL) == CF_OK) {
+        cf_buf line = CF_BUF_INIT;
+        o.sampling.seed = run->seed;
+        cf_reply_sampler_line(&o.sampling, o.has_sampling, &line);
+        cf_utf8_copy(r->drawn, sizeof r->drawn, cf_buf_str(&line));
+        cf_buf_deinit(&line);
+    }
+    r->is_foreign = run->model.n != 0 && !cf_str_eq(run->model, model);
+}
+
 const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
 {
     cf_reply *r = cf_lab__reply_of(lab, turn, false);
@@ -365,6 +387,7 @@ const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
         r = cf_lab__reply_of(lab, turn, true);
         if (r != NULL) {
             cf_reply_load(r, lab->engine.tokenizer, stored.run);
+            name_origin(lab, r, stored.run, &arena);
         }
     }
     cf_arena_deinit(&arena);

@@ -70,10 +70,18 @@ static void take_event(void *ud, void *item)
     cf_free(item);
 }
 
-static void begin_live(const cf_lab *lab, cf_reply *live, cf_uuid parent)
+static void begin_live(cf_lab *lab, cf_reply *live, cf_uuid parent)
 {
     size_t n;
     cf_reply_begin(live, parent);
+    cf_buf line = CF_BUF_INIT;
+    const cf_chat_options *o = &cf_lab_settings(lab)->chat;
+    cf_reply_sampler_line(&o->sampling, o->has_sampling, &line);
+    cf_utf8_copy(live->drawn, sizeof live->drawn, cf_buf_str(&line));
+    cf_buf_deinit(&line);
+    cf_utf8_copy(live->model, sizeof live->model, cf_lab_info(lab).name);
+    cf_utf8_copy(live->template_name, sizeof live->template_name,
+                 cf_str_from(lab->engine.template_name));
     if ((cf_lab_adapters(lab, &n) != NULL && n != 0) || cf_lab_steering(lab) != NULL) {
         cf_lab_adapters_text(lab, &live->adapters);
     }

@@ -176,6 +176,7 @@ static bool leaving_key(cf_app *app, cf_key key)
     case CF_KEY_ESC:
         if (is_busy) {
             cf_app_command(app, "stop");
+            cf_app_say(app, CF_STYLE_WARNING, "stopped; Esc again leaves the composer");
             return true;
         }
         if (!cf_uuid_is_nil(s->edits) || s->edits_system) {

@@ -201,6 +201,19 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
     cf_buf_deinit(&text);
 }
 
+/* Once the lines and the room for them are known. */
+static void set_list(diff_view *s, size_t h)
+{
+    cf_list_set(&s->list, s->n, h);
+    for (size_t i = 0; s->wants_hunk && i < s->n; i++) {
+        if (cf_diff_begins_hunk(s, i)) {
+            cf_diff_go_line(s, i);
+            s->wants_hunk = false;
+        }
+    }
+    s->wants_hunk = false;
+}
+
 static void draw_sides(cf_app *app, cf_grid *g, cf_rect r)
 {
     diff_view *s = cf_diff_state(app);
@@ -215,7 +228,7 @@ static void draw_sides(cf_app *app, cf_grid *g, cf_rect r)
         snprintf(both, sizeof both, "%s   %s", title[0], title[1]);
         cf_grid_box(g, r, both, CF_STYLE_BORDER, head);
         cf_diff_lay_out(s, r.w - 2, true);
-        cf_list_set(&s->list, s->n, h);
+        set_list(s, h);
         draw_column(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, (int)h}, 3);
         return;
     }
@@ -223,7 +236,7 @@ static void draw_sides(cf_app *app, cf_grid *g, cf_rect r)
     int width = left < r.w - left ? left - 2 : r.w - left - 2;
     cf_rect a = {r.x, r.y, left, r.h}, b = {r.x + left, r.y, r.w - left, r.h};
     cf_diff_lay_out(s, width, false);
-    cf_list_set(&s->list, s->n, h);
+    set_list(s, h);
     cf_grid_box(g, a, title[0], CF_STYLE_BORDER, head);
     cf_grid_box(g, b, title[1], CF_STYLE_BORDER, head);
     draw_column(app, g, (cf_rect){a.x + 1, a.y + 1, a.w - 2, (int)h}, 1);

@@ -43,6 +43,7 @@ static void diff_open(void *state)
 {
     diff_view *s = state;
     s->is_stale = true;
+    s->wants_hunk = true;
     s->context = CF_DIFF_ALL;
 }
 
@@ -182,7 +183,7 @@ static void go_hunk(cf_app *app, int by)
     for (size_t i = s->list.cursor; by > 0 ? i + 1 < s->n : i > 0;) {
         i = by > 0 ? i + 1 : i - 1;
         if (cf_diff_begins_hunk(s, i)) {
-            cf_list_go(&s->list, i);
+            cf_diff_go_line(s, i);
             return;
         }
     }
@@ -190,12 +191,19 @@ static void go_hunk(cf_app *app, int by)
                by > 0 ? "no difference further down" : "no difference further up");
 }
 
-/* Another comparison begins at its top. */
+void cf_diff_go_line(diff_view *s, size_t line)
+{
+    cf_list_go(&s->list, line);
+    s->list.top = line > s->list.height / 4 ? line - s->list.height / 4 : 0;
+}
+
+/* Another comparison begins at its first difference. */
 static void go_first(cf_app *app)
 {
     diff_view *s = state(app);
     s->is_stale = true;
     s->n = 0;
+    s->wants_hunk = true;
     s->list = (cf_list){.height = s->list.height};
 }
 

@@ -54,6 +54,7 @@ typedef struct cf_diff_view {
     size_t n, cap;
     int width; /* what they were broken for; 0: not yet */
     bool was_unified;
+    bool wants_hunk; /* when it is laid out, the cursor goes to the first difference */
     cf_list list; /* of lines */
 
     cf_diff_run run;
@@ -66,6 +67,9 @@ typedef struct cf_diff_view {
 } cf_diff_view;
 
 cf_diff_view *cf_diff_state(cf_app *app);
+
+/* Puts the cursor on a line, in the upper third of the screen. */
+void cf_diff_go_line(cf_diff_view *s, size_t line);
 
 /* ---- diff_lines.c ------------------------------------------------------- */
 

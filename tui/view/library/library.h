@@ -76,6 +76,10 @@ static inline cf_library *cf_library__state(const cf_app *app)
 
 /* The conversation under the cursor. */
 bool cf_library__current(const cf_library *s, cf_uuid *out);
+/* Its title, borrowed; there must be one under the cursor. */
+cf_str cf_library__title(const cf_library *s);
+/* Puts the cursor on a conversation; false where it is not listed. */
+bool cf_library__go_to(cf_app *app, cf_uuid id);
 
 /* Drops the rows that are shown. */
 void cf_library__forget(cf_library *s);

@@ -142,10 +142,25 @@ void cf_library__rename(cf_app *app, const char *arg)
 {
     cf_uuid id;
     cf_error err;
+    cf_library *s = cf_library__state(app);
+    if (!cf_library__current(s, &id)) {
+        return;
+    }
     if (arg[0] == '\0') {
-        cf_library__line(app, "rename ");
-    } else if (cf_library__current(cf_library__state(app), &id)) {
-        done(app, cf_store_set_title(app->store, id, cf_str_from(arg), &err), &err);
+        cf_buf line = CF_BUF_INIT;
+        cf_str title = cf_library__title(s);
+        cf_buf_addf(&line, "rename %.*s", (int)title.n, title.p != NULL ? title.p : "");
+        cf_library__line(app, cf_buf_cstr(&line));
+        cf_buf_deinit(&line);
+        return;
+    }
+    cf_status st = cf_store_set_title(app->store, id, cf_str_from(arg), &err);
+    done(app, st, &err);
+    if (st == CF_OK && !cf_library__go_to(app, id) && s->filter[0] != '\0') {
+        cf_library__filter(app, "");
+        (void)cf_library__go_to(app, id);
+        cf_app_say(app, CF_STYLE_OK, "renamed; the filter does not hold it any more, so all are "
+                                     "listed");
     }
 }
 

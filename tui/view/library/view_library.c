@@ -29,6 +29,7 @@ enum {
     ROWS_MAX = 2000,
     ROWS_FIRST = 150,
     WIDE = 160,      /* from here on the preview is beside the list */
+    WITH_MODELS = 90,
     LIST_MAX_W = 140 /* cells of the list there */
 };
 
@@ -210,6 +211,12 @@ bool cf_library__current(const library *s, cf_uuid *out)
     return true;
 }
 
+cf_str cf_library__title(const library *s)
+{
+    const size_t i = s->list.cursor;
+    return s->shows_hits ? s->group[i].first->title : s->rows[i].title;
+}
+
 static void load_preview(cf_app *app)
 {
     library *s = state(app);
@@ -249,7 +256,32 @@ static int draw_ratings(cf_grid *g, int x, int y, const cf_store_conv *c, cf_sty
     return at - x;
 }
 
-static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c, bool is_on)
+/* Cells of what is right of the titles: the two counts, and as far as the rows
+ * have them models, ratings and tags. */
+typedef struct columns {
+    int model, rest;
+} columns;
+
+static columns columns_of(const library *s, bool is_wide)
+{
+    enum { MODEL_MAX = 14, REST_MAX = 19, RATING = 4 };
+    columns c = {0, 0};
+    for (size_t i = 0; is_wide && i < s->n_rows; i++) {
+        const cf_store_conv *v = &s->rows[i];
+        int rest = RATING * ((v->n_good != 0) + (v->n_bad != 0) + (v->n_notes != 0));
+        for (size_t k = 0; k < v->n_tags && rest < REST_MAX; k++) {
+            rest += 1 + (int)(v->tags[k].n < REST_MAX ? v->tags[k].n : REST_MAX);
+        }
+        int model = (int)(v->model.n < MODEL_MAX ? v->model.n : MODEL_MAX);
+        c.model = model > c.model ? model : c.model;
+        c.rest = rest > c.rest ? rest : c.rest;
+    }
+    c.rest = c.rest < REST_MAX ? c.rest : REST_MAX;
+    return c;
+}
+
+static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c, columns col,
+                     bool is_on)
 {
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
     cf_grid_fill(g, r, ' ', style);
@@ -258,8 +290,7 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
     short_id(id, c->id);
     char mark = cf_lab_mark_of(app->lab, c->id);
     char tick = cf_lab_is_ticked(app->lab, c->id) ? '*' : ' ';
-    int wide = r.w >= 90;
-    int tail = wide ? 44 : 16;
+    int tail = 10 + (col.model > 0 ? col.model + 1 : 0) + col.rest;
     int title_w = r.w - 24 - tail;
     cf_grid_putf(g, r.x, r.y, 2, style, "%c%c", mark, tick);
     cf_grid_puts(g, r.x + 2, r.y, 10, when, style);
@@ -271,9 +302,12 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
     int x = r.x + 24 + title_w;
     cf_grid_putf(g, x, r.y, 5, style, "%4u", (unsigned)c->n_turns);
     cf_grid_putf(g, x + 5, r.y, 4, style, "%3u", (unsigned)c->n_forks);
-    if (wide) {
-        cf_grid_put(g, x + 10, r.y, 14, c->model, style);
-        int at = x + 25 + draw_ratings(g, x + 25, r.y, c, style);
+    if (col.model > 0) {
+        cf_grid_put(g, x + 10, r.y, col.model, c->model, style);
+    }
+    if (col.rest > 0) {
+        int at = r.x + r.w - col.rest;
+        at += draw_ratings(g, at, r.y, c, style);
         for (size_t i = 0; i < c->n_tags && at < r.x + r.w - 1; i++) {
             at += 1 + cf_grid_put(g, at, r.y, r.x + r.w - at, c->tags[i], style);
         }
@@ -296,11 +330,12 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
                      CF_STYLE_DIM);
         return;
     }
+    columns col = columns_of(s, r.w >= WITH_MODELS);
     while (cf_rows_next(&rows, 0)) {
         if (s->shows_hits) {
             cf_library__draw_hit(g, rows.at, &s->group[rows.i], rows.is_on);
         } else {
-            draw_row(app, g, rows.at, &s->rows[rows.i], rows.is_on);
+            draw_row(app, g, rows.at, &s->rows[rows.i], col, rows.is_on);
         }
     }
 }
@@ -506,6 +541,20 @@ void cf_library__filter(cf_app *app, const char *text)
     snprintf(s->filter, sizeof s->filter, "%s", text);
     s->list.cursor = 0;
     cf_library__reload(app);
+}
+
+bool cf_library__go_to(cf_app *app, cf_uuid id)
+{
+    library *s = state(app);
+    wait_for_rows(app);
+    size_t i = 0;
+    while (i < s->n_rows && !cf_uuid_eq(s->rows[i].id, id)) {
+        i++;
+    }
+    if (i < s->n_rows) {
+        cf_list_go(&s->list, i);
+    }
+    return i < s->n_rows;
 }
 
 void cf_library__line(cf_app *app, const char *start)

@@ -5,7 +5,8 @@
  * The first column is the oldest sibling, or where there is no room for all the
  * one that was chosen.  What differs from it is marked in the others, and in it
  * what differs from the second.  Below is where they part: the first token
- * that differs, and what each side gave the other's.
+ * that differs, and what each side gave the other's before its sampler.  Replies
+ * of two models, whose tokens are not the same, part at a byte.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ typedef struct column {
     uint8_t *differs; /* [text.n] of each byte; NULL: not known */
     cf_wrapped lines;
     const cf_reply *reply; /* borrowed; NULL: its tokens are not known */
+    const cf_reply *by;    /* what it was written with; NULL: not known */
 } column;
 
 typedef struct replies {
@@ -162,7 +164,8 @@ static void fill(cf_app *app, column *c, const cf_turn *turn, size_t place)
     c->turn = turn->id;
     c->place = place;
     c->reply = cf_lab_reply(app->lab, turn->id);
-    c->reply = c->reply != NULL && c->reply->n_token > 0 ? c->reply : NULL;
+    c->by = c->reply;
+    c->reply = c->reply != NULL && c->reply->n_token > 0 && !c->reply->is_foreign ? c->reply : NULL;
     cf_lab_message_text(&c->text, turn->message);
 }
 
@@ -217,6 +220,12 @@ static void update(cf_app *app, size_t n_columns)
 
 /* ---- where they part ---------------------------------------------------- */
 
+/* Whether the two were written with tokens of one vocabulary. */
+static bool share_tokens(const column *a, const column *b)
+{
+    return a->reply != NULL && b->reply != NULL && strcmp(a->reply->model, b->reply->model) == 0;
+}
+
 /* Tokens at the beginning that two replies share. */
 static size_t same_tokens(const cf_reply *a, const cf_reply *b)
 {
@@ -232,9 +241,8 @@ static size_t same_tokens(const cf_reply *a, const cf_reply *b)
  * where the second does. */
 static size_t parts_at(const replies *s, size_t i)
 {
-    const cf_reply *a = s->c[0].reply;
-    const cf_reply *b = s->c[i == 0 ? 1 : i].reply;
-    return a != NULL && b != NULL ? same_tokens(a, b) : SIZE_MAX;
+    const column *a = &s->c[0], *b = &s->c[i == 0 ? 1 : i];
+    return share_tokens(a, b) ? same_tokens(a->reply, b->reply) : SIZE_MAX;
 }
 
 /* The probability that reply `r` gave, at token i, to a token with the id or
@@ -253,6 +261,14 @@ static double given(const cf_reply *r, size_t i, cf_token id, cf_str text)
         }
     }
     return (double)NAN;
+}
+
+/* What the model gave to token i before the sampler, as given() does; as it
+ * was drawn where only that is known. */
+static double own_p(const cf_reply *r, size_t i)
+{
+    const cf_chat_token *t = &r->token[i];
+    return t->draw != NULL ? (double)t->draw->chosen.p_raw : (double)t->p;
 }
 
 static void put_p(cf_buf *out, double p)
@@ -303,15 +319,37 @@ static void put_given(cf_buf *out, char name, const cf_reply *r, size_t i, cf_to
     }
 }
 
+/* Of replies whose tokens cannot be compared: the byte where the texts part. */
+static void text_parting(const column *a, const column *b, char name, cf_buf *out)
+{
+    size_t at = 0;
+    while (at < a->text.n && at < b->text.n && a->text.p[at] == b->text.p[at]) {
+        at++;
+    }
+    bool has_models = a->by != NULL && b->by != NULL && a->by->model[0] != '\0' &&
+                      b->by->model[0] != '\0' && strcmp(a->by->model, b->by->model) != 0;
+    const char *why = has_models ? "the models have different tokens, so texts are compared"
+                                 : "the tokens are not known, so texts are compared";
+    if (at == a->text.n && at == b->text.n) {
+        cf_buf_addf(out, "%c: the same text as A; %s", name, why);
+        return;
+    }
+    at -= cf_utf8_incomplete_tail(cf_buf_cstr(&b->text), at);
+    cf_buf_addf(out, "%c first differs at byte %zu: ", name, at + 1);
+    quote(out, cf_str_make(cf_buf_cstr(&b->text) + at, b->text.n - at));
+    cf_buf_adds(out, " where A has ");
+    quote(out, cf_str_make(cf_buf_cstr(&a->text) + at, a->text.n - at));
+    cf_buf_addf(out, "; %s", why);
+}
+
 /* "B parts at token 5: ' rains' 0.21 there, which A gave 0.34 ..." */
 static void parting(cf_app *app, size_t i, cf_buf *out)
 {
     const replies *s = state(app);
     const cf_reply *a = s->c[0].reply, *b = s->c[i].reply;
     char name = (char)('A' + i);
-    if (a == NULL || b == NULL) {
-        cf_buf_addf(out, "%c: the tokens of %s are not known", name,
-                    a == NULL ? "A" : "this reply");
+    if (!share_tokens(&s->c[0], &s->c[i])) {
+        text_parting(&s->c[0], &s->c[i], name, out);
         return;
     }
     size_t at = same_tokens(a, b);
@@ -322,15 +360,15 @@ static void parting(cf_app *app, size_t i, cf_buf *out)
     cf_str mine = token_text(b, at), other = token_text(a, at);
     cf_buf_addf(out, "%c first differs at token %zu: ", name, at + 1);
     quote(out, mine);
-    if (at < b->n_token && b->token[at].p >= 0) {
+    if (at < b->n_token && own_p(b, at) >= 0) {
         cf_buf_adds(out, " ");
-        put_p(out, (double)b->token[at].p);
+        put_p(out, own_p(b, at));
     }
     cf_buf_adds(out, " where A has ");
     quote(out, other);
-    if (at < a->n_token && a->token[at].p >= 0) {
+    if (at < a->n_token && own_p(a, at) >= 0) {
         cf_buf_adds(out, " ");
-        put_p(out, (double)a->token[at].p);
+        put_p(out, own_p(a, at));
     }
     if (at < a->n_token && at < b->n_token) {
         put_given(out, 'A', a, at, b->token[at].id, mine);
@@ -428,6 +466,12 @@ static void draw_column(cf_app *app, size_t i, cf_grid *g, cf_rect r)
         snprintf(title + n, sizeof title - n, "  %zu tok", c->reply->n_token);
     }
     cf_rect in = cf_pane(g, r, title, cf_uuid_eq(c->turn, s->focus));
+    if (c->by != NULL && in.h > 0) {
+        cf_grid_putf(g, in.x, in.y, in.w, CF_STYLE_DIM, "%s  %s  %s", c->by->model,
+                     c->by->template_name, c->by->drawn);
+    }
+    in.y++;
+    in.h--;
     bool tokens = s->by_tokens && c->reply != NULL;
     size_t from = 0, to = 0;
     part_range(s, i, &from, &to);
@@ -490,7 +534,7 @@ static void replies_draw(cf_app *app, cf_grid *g, cf_rect r)
     below.y = r.y + r.h - below.h;
     int h = r.h - below.h, x = r.x;
     int width = r.w / (int)s->n;
-    cf_list_set(&s->list, measure(s, width - 2), (size_t)(h > 2 ? h - 2 : 0));
+    cf_list_set(&s->list, measure(s, width - 2), (size_t)(h > 3 ? h - 3 : 0));
     for (size_t i = 0; i < s->n; i++) {
         int w = i + 1 == s->n ? r.x + r.w - x : width;
         draw_column(app, i, g, (cf_rect){x, r.y, w, h});
@@ -498,7 +542,7 @@ static void replies_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
     (void)draw_partings(app, g, below);
     g->cursor_x = r.x + 1;
-    g->cursor_y = r.y + 1 + (int)(s->list.cursor - s->list.top);
+    g->cursor_y = r.y + 2 + (int)(s->list.cursor - s->list.top);
 }
 
 static void replies_status(cf_app *app, cf_buf *out)
@@ -595,7 +639,12 @@ static bool replies_text(cf_app *app, cf_buf *out)
 {
     replies *s = state(app);
     for (size_t i = 0; i < s->n; i++) {
-        cf_buf_addf(out, "# %c: %zu of %zu\n\n", (int)('A' + i), s->c[i].place, s->n_all);
+        const cf_reply *by = s->c[i].by;
+        cf_buf_addf(out, "# %c: %zu of %zu", (int)('A' + i), s->c[i].place, s->n_all);
+        if (by != NULL) {
+            cf_buf_addf(out, "  %s  %s  %s", by->model, by->template_name, by->drawn);
+        }
+        cf_buf_adds(out, "\n\n");
         cf_buf_add(out, cf_buf_cstr(&s->c[i].text), s->c[i].text.n);
         cf_buf_adds(out, "\n\n");
         if (i > 0) {

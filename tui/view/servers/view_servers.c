@@ -601,6 +601,7 @@ static void servers_paste(cf_app *app, cf_str text)
 static void servers_enter(cf_app *app)
 {
     make_rows(app);
+    state(app)->in_log = false;
     if (state(app)->question == NULL) {
         ask_next(app);
     }
@@ -614,9 +615,10 @@ static void put_title(cf_app *app, char title[200])
     cf_buf cost = CF_BUF_INIT;
     for (size_t i = 0; i < cf_tool_servers_n(app->servers); i++) {
         cf_tool_server v = cf_tool_servers_at(app->servers, i);
-        sum += v.tokens > 0 ? v.tokens : 0;
-        is_known = is_known || v.tokens >= 0;
-        n_on += v.state == CF_TOOL_SERVER_READY && v.is_on;
+        bool is_on = v.state == CF_TOOL_SERVER_READY && v.is_on;
+        sum += is_on && v.tokens > 0 ? v.tokens : 0;
+        is_known = is_known || (is_on && v.tokens >= 0);
+        n_on += is_on;
     }
     put_cost(app, &cost, is_known ? sum : -1);
     snprintf(title, 200, "Servers  %zu on%s%s", n_on, cost.n > 0 ? "  " : "", cf_buf_cstr(&cost));
@@ -704,7 +706,9 @@ static void cmd_switch(cf_app *app)
 {
     const row *at = current(app);
     const cf_str all = {"", 0};
-    if (at != NULL) {
+    if (state(app)->in_log) {
+        cf_app_say(app, CF_STYLE_DIM, "the log has the focus; Tab goes to the list of tools");
+    } else if (at != NULL) {
         cf_tool_servers_switch(app->servers, at->server,
                                at->tool == SERVER_ROW ? all : tool_of(app, at).name);
     }
@@ -879,7 +883,7 @@ const cf_view_ops cf_view_servers = {
     .name = "servers",
     .title = "Servers",
     .commands = servers_commands,
-    .footer = "switch start stop-server approval accept show filter help",
+    .footer = "focus switch start stop-server approval accept show filter help",
     .state_size = sizeof(servers),
     .open = servers_open,
     .close = servers_close,

@@ -115,8 +115,8 @@ static void close_json(scan s, cf_buf *out)
 }
 
 /* Whether a reply parses, without a block that fails and with valid calls only
- * where `must_be_valid`. */
-static bool is_taken(cf_app *app, const cf_buf *text, bool must_be_valid)
+ * where `must_be_valid`; `to_its_end`: nothing is after the last call. */
+static bool is_taken(cf_app *app, const cf_buf *text, bool must_be_valid, bool to_its_end)
 {
     cf_tool_parser *parser = NULL;
     const cf_tool_parse *parse = NULL;
@@ -131,6 +131,10 @@ static bool is_taken(cf_app *app, const cf_buf *text, bool must_be_valid)
     for (size_t i = 0; ok && i < parse->n_segments; i++) {
         ok = parse->segments[i].kind != CF_TOOL_SEG_FAILED;
     }
+    if (ok && to_its_end) {
+        const cf_tool_segment *last = &parse->segments[parse->n_segments - 1];
+        ok = last->kind == CF_TOOL_SEG_CALLS && last->off + last->len == text->n;
+    }
     for (size_t i = 0; ok && must_be_valid && i < parse->n_calls; i++) {
         ok = parse->calls[i].status == CF_TOOL_VALID;
     }
@@ -142,8 +146,10 @@ static bool is_taken(cf_app *app, const cf_buf *text, bool must_be_valid)
 static bool close_call(cf_app *app, const cf_call_reply *r, const cf_tool_segment *s,
                        cf_tools_fix *out)
 {
+    /* The mark of the family first: a model that goes on after a call without it
+     * writes text that belongs to the call. */
     static const char *const ends[] = {
-        "", "\n</tool_call>", "</tool_call>", "<|tool_call_end|>", "<end_function_call>", "]"};
+        "\n</tool_call>", "</tool_call>", "<|tool_call_end|>", "<end_function_call>", "]", ""};
     cf_str raw = r->parse->raw;
     size_t end = s->off + s->len, cut = end;
     /* A string that runs over the end of its line was cut off there. */
@@ -169,7 +175,7 @@ static bool close_call(cf_app *app, const cf_call_reply *r, const cf_tool_segmen
         cf_buf_add(&out->text, raw.p + s->off, cut - s->off);
         cf_buf_add(&out->text, closing.p, closing.n);
         cf_buf_adds(&out->text, ends[i]);
-        found = is_taken(app, &out->text, false);
+        found = is_taken(app, &out->text, false, true);
     }
     if (found) {
         cf_buf_addf(&out->how, "it was cut off%s: close it with %s",
@@ -274,7 +280,7 @@ static bool respell_call(cf_app *app, const cf_call_reply *r, const cf_tool_segm
             respell(out, key, is);
         }
     }
-    return out->how.n != 0 && is_taken(app, &out->text, false);
+    return out->how.n != 0 && is_taken(app, &out->text, false, false);
 }
 
 /* ---- whichever ---------------------------------------------------------- */

@@ -37,8 +37,20 @@ void cf_traffic_break(cf_app *app, const char *arg)
     } else if (strcmp(arg, "off") == 0) {
         cf_break_clear(cf_buf_cstr(&folder));
         cf_app_say(app, CF_STYLE_DIM, "breakpoint removed; held requests go on");
-    } else if (cf_break_set(cf_buf_cstr(&folder), arg, &err) != CF_OK) {
+    } else if (arg[0] == '\0') {
+        cf_edit_set(&app->command_line, cf_str_from("break "));
+        app->mode = CF_MODE_COMMAND;
+        cf_app_say(app, CF_STYLE_DIM,
+                   "TEXT that a request must contain to stop, * for every request, off to let "
+                   "them go");
+    } else if (cf_break_set(cf_buf_cstr(&folder), strcmp(arg, "*") != 0 ? arg : "", &err) !=
+               CF_OK) {
         cf_app_error(app, &err);
+    } else if (strcmp(arg, "*") == 0) {
+        cf_app_say(app, CF_STYLE_WARNING, "every request stops here; :break off lets them go");
+    } else {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "requests with '%.80s' stop here; :break off lets them go", arg);
     }
     cf_buf_deinit(&folder);
 }
@@ -163,7 +175,7 @@ void cf_traffic_break_line(cf_app *app, cf_buf *out)
                         "sends the first, gn sends it, gk drops it",
                         n, n == 1 ? "" : "s", n == 1 ? "s" : "");
         } else if (is_set) {
-            cf_buf_addf(out, "breakpoint: %s%s", text.n > 0 ? "requests with " : "every request",
+            cf_buf_addf(out, "breakpoint: %s%s; :break off removes it", text.n > 0 ? "requests with " : "every request",
                         cf_buf_cstr(&text));
         }
     }

@@ -9,8 +9,8 @@
 
 #include "tui/app/app.h"
 
-/* ":break TEXT" stops requests that hold TEXT, ":break" all of them, and
- * ":break off" lets them go. */
+/* ":break TEXT" stops requests that hold TEXT, ":break *" all of them, and
+ * ":break off" lets them go; ":break" alone asks which. */
 void cf_traffic_break(cf_app *app, const char *arg);
 /* The request that has waited longest. */
 void cf_traffic_break_edit(cf_app *app);

@@ -446,8 +446,8 @@ static bool traffic_text(cf_app *app, cf_buf *out)
 static const cf_command traffic_commands[] = {
     {"open", CF_IN(CF_VIEW_TRAFFIC), "<Enter> l <Right>", "", "open its conversation at its reply",
      CF_RUN(cmd_open)},
-    {"break", CF_IN(CF_VIEW_TRAFFIC), "gB", "[TEXT|off]",
-     "stop requests with TEXT at the proxy; off lets them go", CF_WITH(cf_traffic_break)},
+    {"break", CF_IN(CF_VIEW_TRAFFIC), "gB", "TEXT|*|off",
+     "stop requests with TEXT, or every one, at the proxy; off lets them go", CF_WITH(cf_traffic_break)},
     {"break-edit", CF_IN(CF_VIEW_TRAFFIC), "e", "", "edit the request that waits, and send it on",
      CF_RUN(cf_traffic_break_edit)},
     {"break-send", CF_IN(CF_VIEW_TRAFFIC), "gn", "", "send it on as it is",
