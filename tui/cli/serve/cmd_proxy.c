@@ -62,7 +62,8 @@ typedef struct replaying {
     atomic_bool has_diverged;
 } replaying;
 
-/* A line a request; a check ends at the first that was not recorded. */
+/* A line a request; a check ends at the first with messages that was not
+ * recorded. */
 static void tell_replayed(void *ud, const cf_replayed *x)
 {
     replaying *r = ud;
@@ -90,7 +91,7 @@ static void tell_replayed(void *ud, const cf_replayed *x)
     cf_out(stdout, cf_buf_str(&line), r->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     fflush(stdout);
     cf_buf_deinit(&line);
-    if (r->is_check && x->how == CF_REPLAY_NONE) {
+    if (r->is_check && x->how == CF_REPLAY_NONE && x->has_messages) {
         atomic_store(&r->has_diverged, true);
         atomic_store(cf_cli_cancel(), true);
     }
@@ -205,7 +206,7 @@ static const cf_opt_row options[] = {
     {"--replay", 0, CF_OPT_FLAG, offsetof(asked, is_replay), NULL,
      "answer from the history with the recorded replies, without a server", 0},
     {"--check", 0, CF_OPT_FLAG, offsetof(asked, is_check), NULL,
-     "with --replay: end with status 1 at the first request that was not recorded", 0},
+     "with --replay: end with status 1 at the first request with messages that was not recorded", 0},
     {"--break", 0, CF_OPT_STR, offsetof(asked, break_text), "TEXT",
      "hold requests that contain TEXT (\"\": all) until confab watch releases "
      "them",

@@ -292,6 +292,7 @@ static cf_status find_messages(search *s, cf_error *err)
     if (st != CF_OK) {
         return st == CF_ENOMEM ? st : CF_OK;
     }
+    s->told.has_messages = k.n > 0;
     st = read_index(s->r, err);
     const row *x = st == CF_OK ? nearest(s->r, &k, &same) : NULL;
     if (x != NULL) {

@@ -31,6 +31,7 @@ const char *cf_replay_name(cf_replay_how how);
 typedef struct cf_replayed {
     cf_str method, path;
     cf_replay_how how;
+    bool has_messages;   /* false: no conversation, as HEAD / of a client that looks around */
     cf_uuid exchange;    /* that answered, or is nearest; nil: none is recorded */
     const char *differs; /* JSON pointer of the first difference to it; "": none */
 } cf_replayed;

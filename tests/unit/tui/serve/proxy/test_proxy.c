@@ -593,7 +593,8 @@ static void test_replay__same_bytes_without_a_server(void **state)
 /* What was told of the last request. */
 static void on_told(void *ud, const cf_replayed *r)
 {
-    snprintf(ud, 200, "%s %s", cf_replay_name(r->how), r->differs);
+    snprintf(ud, 200, "%s %s%s", cf_replay_name(r->how), r->differs,
+             r->how == CF_REPLAY_NONE && !r->has_messages ? "no messages" : "");
 }
 
 /* Other ids in the body make no other request; other messages and tools do. */
@@ -608,6 +609,7 @@ static void test_replay__by_messages_and_tools(void **state)
         {"{\"model\":\"m\",\"user\":\"2\",\"messages\":[" U("a") "]}", "messages /user", 200},
         {"{\"model\":\"m\",\"user\":\"1\",\"messages\":[" U("b") "]}", "none /messages/0/content",
          404},
+        {"{\"model\":\"m\"}", "none no messages", 404},
         {"{\"model\":\"m\",\"messages\":[{\"id\":\"x\",\"role\":\"user\",\"content\":\"b\"}]}",
          "none /messages/0/content", 404},
         {"{\"model\":\"m\",\"user\":\"1\",\"messages\":[" U(
