@@ -96,6 +96,12 @@ static void test_loop__trap(void **state)
     assert_int_equal(cf_loop_trap(&l, p, 0.2f), 6);
     p[9] = 0.5f;
     assert_true(cf_loop_trap(&l, p, 0.01f) == SIZE_MAX);
+    /* The first round is no repetition, whatever it was drawn with. */
+    const cf_loop late = {2, 3, 8};
+    for (int i = 0; i < 10; i++) {
+        p[i] = 1;
+    }
+    assert_int_equal(cf_loop_trap(&late, p, 0.01f), 5);
     const cf_loop none = {0, 0, 0};
     assert_true(cf_loop_trap(&none, p, 0.5f) == SIZE_MAX);
 }

@@ -6,6 +6,7 @@
 #include "core/api/sampling.h"
 #include "core/sample/candidates.h"
 #include "core/sample/rng.h"
+#include "core/sample/sample_filters.h"
 #include "tests/support/fault.h"
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
@@ -167,6 +168,23 @@ static void test_edit__suppress_and_bias(void **state)
     assert_int_equal(d.step[1].n_left, 6);
 }
 
+/* The lists are the sampler's own. */
+static void test_edit__lists_are_copied(void **state)
+{
+    (void)state;
+    cf_sampler *s;
+    cf_error err;
+    cf_token id, suppress[] = {1};
+    cf_logit_bias bias[] = {{3, -9}};
+    cf_sampling o = {.suppress = suppress, .n_suppress = 1, .bias = bias, .n_bias = 1};
+    T_OK(cf_sampler_new(&s, &o, V, &err), err);
+    suppress[0] = 6;
+    bias[0] = (cf_logit_bias){6, -9};
+    T_OK(cf_sampler_draw(s, logits8, NULL, 0, NULL, 0, &id, NULL, &err), err);
+    assert_int_equal(id, 6);
+    cf_sampler_free(s);
+}
+
 /* Multiplicative first: 3 -> 3/2 - 0.5 - 2*0.25; -1 -> -1*2 - 0.5 - 0.25. */
 static void test_edit__penalties_in_order(void **state)
 {
@@ -266,6 +284,49 @@ static void test_filter__who_removed_whom(void **state)
     assert_true(fabsf(d.top[0].p_post - 0.16f / (0.16f + 0.09f + 0.0225f)) < 1e-5f);
     assert_string_equal(d.step[1].name, "min-p");
     assert_string_equal(d.step[2].name, "temperature");
+}
+
+/* min-p after top-k, on both sides of its limit: p is 0.4 0.3 0.15 0.1 0.05. */
+static void test_filter__min_p_after_top_k(void **state)
+{
+    (void)state;
+    static const struct {
+        float min_p;
+        uint32_t n_left;
+    } v[] = {{0.2f, 4}, {0.3f, 3}, {0.5f, 2}, {0.74f, 2}, {0.76f, 1}, {1, 1}};
+    const float l[] = {logf(0.1f), logf(0.4f), logf(0.05f), logf(0.3f), logf(0.15f)};
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
+        cf_draw d;
+        const cf_sampling o = {.temperature = 1, .top_k = 4, .min_p = v[i].min_p};
+        draw_one(&o, l, 5, NULL, 0, NULL, &d);
+        assert_string_equal(d.step[2].name, "min-p");
+        assert_int_equal(d.step[2].n_left, v[i].n_left);
+        for (uint32_t k = 0; k < d.n_top; k++) {
+            assert_int_equal(d.top[k].rank, k + 1);
+        }
+    }
+}
+
+/* No sum takes what lies after the candidates. */
+static void test_filter__sums_end_in_time(void **state)
+{
+    (void)state;
+    const float l[] = {1, 1, 50};
+    const cf_cand c[] = {{1, 0}, {1, 1}, {50, 2}};
+    float weight[3] = {0, 0, 7};
+    bool is_enough;
+    assert_true(cf_filter_sum_all(l, 2, 1) == 2);
+    assert_true(cf_filter_sum(c, 2, 1) == 2);
+    assert_int_equal(cf_filter_top_p(c, 2, 1, 4, &is_enough), 2);
+    assert_false(is_enough);
+    assert_int_equal(cf_filter_top_p(c, 2, 0.5f, 2, &is_enough), 1);
+    assert_true(is_enough);
+    assert_true(cf_filter_temper(weight, c, 2, 1, 1) == 2);
+    assert_true(weight[2] == 7);
+    assert_int_equal(cf_filter_pick(weight, 2, 2, 0), 0);
+    assert_int_equal(cf_filter_pick(weight, 2, 2, 0.499), 0);
+    assert_int_equal(cf_filter_pick(weight, 2, 2, 0.501), 1);
+    assert_int_equal(cf_filter_pick(weight, 2, 2, 0.9999999), 1);
 }
 
 static void test_filter__tiny_p_keeps_the_best(void **state)
@@ -432,6 +493,9 @@ int main(void)
         cmocka_unit_test(test_greedy__trace),
         cmocka_unit_test(test_greedy__nothing_left),
         cmocka_unit_test(test_edit__suppress_and_bias),
+        cmocka_unit_test(test_edit__lists_are_copied),
+        cmocka_unit_test(test_filter__min_p_after_top_k),
+        cmocka_unit_test(test_filter__sums_end_in_time),
         cmocka_unit_test(test_edit__penalties_in_order),
         cmocka_unit_test(test_edit__no_repeat_ngram),
         cmocka_unit_test(test_edit__bans_are_forgotten),

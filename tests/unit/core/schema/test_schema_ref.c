@@ -92,6 +92,7 @@ static void test_uri__resolve(void **state)
         {"../g", "http://a/b/g"},
         {"../..", "http://a/"},
         {"../../../g", "http://a/g"},
+        {"/", "http://a/"},
         {"/./g", "http://a/g"},
         {"/../g", "http://a/g"},
         {"g.", "http://a/b/c/g."},

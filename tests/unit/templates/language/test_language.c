@@ -98,6 +98,36 @@ static void test_numbers__exact(void **state)
     done(&o);
 }
 
+/* Escapes of strings end where they end. */
+static void test_strings__escapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *want;
+    } v[] = {
+        {"{{ '\\u0041b' }}", "Ab"},
+        {"{{ '\\ud83d\\ude00b' }}", "\xF0\x9F\x98\x80"
+                                    "b"},
+        {"{{ '\\ud83d\\ude00' }}", "\xF0\x9F\x98\x80"},
+        {"{{ '\\ud83d\\u0041' }}", "\xEF\xBF\xBD"
+                                   "A"},
+        {"{{ '\\ud83dxy' }}", "\xEF\xBF\xBD"
+                              "xy"},
+        {"{{ '\\ude00' }}", "\xEF\xBF\xBD"},
+        {"{{ '\\x41b' }}", "Ab"},
+        {"{{ '\\1018' }}", "A8"},
+        {"{{ '\\U0001F600b' }}", "\xF0\x9F\x98\x80"
+                                 "b"},
+    };
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
+        outcome o;
+        run(&o, v[i].source, "{}", NULL, NULL);
+        T_OK(o.st, o.err);
+        T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n, v[i].want);
+        done(&o);
+    }
+}
+
 static void test_mutation__only_when_allowed(void **state)
 {
     (void)state;
@@ -312,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_errors__excerpt_is_harmless),
         cmocka_unit_test(test_numbers__exact),
         cmocka_unit_test(test_mutation__only_when_allowed),
+        cmocka_unit_test(test_strings__escapes),
         cmocka_unit_test(test_renderer__of_a_template),
         cmocka_unit_test(test_generation__code_points),
         cmocka_unit_test(test_continue__cuts_at_the_message),

@@ -1,0 +1,197 @@
+/*
+ * test_kept.c - small things that the history keeps come back as they were put:
+ * scores, messages of tool servers, calls, text that is not UTF-8; and how many
+ * hits a search leaves out.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "storage/db/store_sql.h"
+#include "storage/exchange.h"
+#include "storage/store.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+
+static cf_store *open_at(const char *name)
+{
+    cf_store *s;
+    cf_error err;
+    T_OK(cf_store_open(&s, store_dir_file(name), &(cf_store_options){.flags = CF_STORE_CREATE},
+                       &err),
+         err);
+    return s;
+}
+
+static cf_uuid put_conv(cf_store *s, const char *title)
+{
+    cf_uuid id;
+    cf_error err;
+    T_OK(cf_store_put_conv(s, &(cf_store_conv){.title = cf_str_from(title)}, &id, &err), err);
+    return id;
+}
+
+static cf_uuid put_turn(cf_store *s, cf_uuid conv, const char *json)
+{
+    cf_uuid id;
+    cf_error err;
+    const cf_store_turn t = {
+        .conversation = conv, .message = cf_str_from(json), .status = CF_TURN_OK};
+    T_OK(cf_store_put_turn(s, &t, &id, &err), err);
+    return id;
+}
+
+static void test_kept__scores(void **state)
+{
+    (void)state;
+    static const float one[] = {-0.5f, -INFINITY, 0, -1e-30f}, other[] = {-9};
+    cf_store *s = open_at("scores.db");
+    cf_error err;
+    float back[4];
+    const cf_store_score v[] = {{cf_str_from("a"), one, 4}, {cf_str_from("b"), other, 1}};
+    T_OK(cf_store_put_scores(s, v, 2, &err), err);
+    T_OK(cf_store_get_scores(s, cf_str_from("a"), back, 4, &err), err);
+    assert_memory_equal(back, one, sizeof one);
+    /* A key that is known stays as it is. */
+    const cf_store_score again = {cf_str_from("b"), one, 1};
+    T_OK(cf_store_put_scores(s, &again, 1, &err), err);
+    T_OK(cf_store_get_scores(s, cf_str_from("b"), back, 1, &err), err);
+    assert_true(back[0] == -9);
+    T_FAILS(cf_store_get_scores(s, cf_str_from("a"), back, 3, &err), CF_ENOTFOUND);
+    T_FAILS(cf_store_get_scores(s, cf_str_from("c"), back, 4, &err), CF_ENOTFOUND);
+    cf_store_close(s);
+}
+
+static void test_kept__messages_of_tool_servers(void **state)
+{
+    (void)state;
+    cf_store *s = open_at("mcp.db");
+    cf_error err;
+    cf_arena a;
+    const cf_store_mcp *got;
+    size_t n;
+    cf_uuid conv = put_conv(s, "one"), other = put_conv(s, "other");
+    const cf_store_mcp v[] = {
+        {.at_ms = 5, .server = {"x", 1}, .direction = {"out", 3}, .call = 7, .message = {"{}", 2}},
+        {.at_ms = 6, .server = {"y", 1}, .direction = {"in", 2}, .call = -1, .message = {"[]", 2}},
+    };
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_put_mcp(s, other, v, 1, &err), err);
+    for (int i = 0; i < 2; i++) {
+        T_OK(cf_store_put_mcp(s, conv, v, 2, &err), err);
+    }
+    T_OK(cf_store_get_mcp(s, conv, 0, 100, &a, &got, &n, &err), err);
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        const cf_store_mcp *want = &v[i % 2];
+        assert_int_equal(got[i].n, i);
+        assert_int_equal(got[i].at_ms, want->at_ms);
+        assert_int_equal(got[i].call, want->call);
+        T_TEXT(got[i].server.p, got[i].server.n, want->server.p);
+        T_TEXT(got[i].direction.p, got[i].direction.n, want->direction.p);
+        T_TEXT(got[i].message.p, got[i].message.n, want->message.p);
+    }
+    T_OK(cf_store_get_mcp(s, conv, 1, 2, &a, &got, &n, &err), err);
+    assert_int_equal(n, 2);
+    assert_int_equal(got[0].n, 1);
+    T_OK(cf_store_get_mcp(s, conv, 4, 2, &a, &got, &n, &err), err);
+    assert_int_equal(n, 0);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+/* The times, the head and the calls of a conversation that was imported. */
+static void test_kept__an_imported_conversation(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-8000-000000000001\","
+        "\"title\":\"t\",\"created_ms\":1000,\"updated_ms\":1}\n"
+        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000011\",\"status\":\"ok\","
+        "\"created_ms\":2000,\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n"
+        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000012\",\"parent\":"
+        "\"0190aaaa-0000-4000-8000-000000000011\",\"status\":\"ok\",\"created_ms\":3000,"
+        "\"message\":{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"function\":{"
+        "\"name\":\"f\",\"arguments\":{}}},{\"function\":{\"name\":\"g\",\"arguments\":{}}}]},"
+        "\"run\":{\"model\":\"M\"},\"calls\":[{\"n\":0,\"name\":\"f\",\"state\":\"done\"},"
+        "{\"n\":1,\"name\":\"g\",\"state\":\"done\"}]}\n";
+    cf_store *s = open_at("imported.db");
+    cf_error err;
+    cf_import_report report;
+    cf_import_options opts = {.format = CF_FORMAT_CONFAB};
+    T_OK(cf_import_bytes(s, text, sizeof text - 1, &opts, &report, &err), err);
+    assert_int_equal(report.n_bad, 0);
+    cf_arena a;
+    const cf_store_conv *rows;
+    const cf_store_facet *f;
+    cf_store_turn turn;
+    size_t n, total;
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_list(s, &(cf_store_query){.limit = 5}, &a, &rows, &n, &err), err);
+    assert_int_equal(n, 1);
+    assert_int_equal(rows[0].created_ms, 1000);
+    assert_int_equal(rows[0].updated_ms, 1);
+    assert_int_equal(rows[0].head.b[15], 0x12);
+    T_OK(cf_store_get_turn(s, rows[0].head, &a, &turn, &err), err);
+    assert_int_equal(turn.n_calls, 2);
+    T_TEXT(turn.calls[0].name.p, turn.calls[0].name.n, "f");
+    T_TEXT(turn.calls[1].name.p, turn.calls[1].name.n, "g");
+    T_OK(cf_store_facets(s, CF_PLACE_LIVE, &a, &f, &n, &total, &err), err);
+    assert_int_equal(total, 1);
+    assert_true(n > 0);
+    assert_int_equal(f[0].kind, CF_FACET_MODEL); /* in the order of the kinds */
+    T_TEXT(f[0].value.p, f[0].value.n, "M");
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+static void test_kept__search_says_that_there_are_more(void **state)
+{
+    (void)state;
+    enum { TURNS = 5 };
+    cf_store *s = open_at("more.db");
+    cf_error err;
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    cf_uuid conv = put_conv(s, "t");
+    for (int i = 0; i < TURNS; i++) {
+        put_turn(s, conv, "{\"role\":\"user\",\"content\":\"needle\"}");
+    }
+    for (size_t limit = 1; limit <= TURNS + 1; limit++) {
+        cf_store_hits hits;
+        cf_store_query q = {.text = cf_str_from("needle"), .limit = limit};
+        T_OK(cf_store_search(s, &q, &a, &hits, &err), err);
+        assert_int_equal(hits.n, limit < TURNS ? limit : TURNS);
+        assert_int_equal(hits.has_more, limit < TURNS);
+    }
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+static void test_kept__text_that_is_not_utf8(void **state)
+{
+    (void)state;
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    cf_str s = cf_sql__repaired("ab\xFF"
+                                "cd\xC3\xA9"
+                                "e\xC3",
+                                9, &a);
+    T_TEXT(s.p, s.n,
+           "ab\xEF\xBF\xBD"
+           "cd\xC3\xA9"
+           "e\xEF\xBF\xBD");
+    cf_arena_deinit(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept__scores),
+        cmocka_unit_test(test_kept__messages_of_tool_servers),
+        cmocka_unit_test(test_kept__an_imported_conversation),
+        cmocka_unit_test(test_kept__search_says_that_there_are_more),
+        cmocka_unit_test(test_kept__text_that_is_not_utf8),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
