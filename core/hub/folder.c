@@ -301,6 +301,53 @@ static void put_glance(cf_hub_folder *f, cf_str arch)
     }
 }
 
+/* What sentence-transformers computes after pooling: EmbeddingGemma has two
+ * matrices, without bias and activation.  Those of other models are not
+ * computed, and without them the vectors would be others. */
+static const char *const dense_folders[] = {"2_Dense", "3_Dense"};
+
+static bool has_dense_matrices(const cf_hub_folder *f)
+{
+    return strcmp(f->model.family->arch, "gemma-embedding") == 0;
+}
+
+static cf_status check_dense(cf_hub_folder *f)
+{
+    for (size_t i = 0; i < 2; i++) {
+        char name[40];
+        json_t *v = NULL;
+        snprintf(name, sizeof name, "%s/config.json", dense_folders[i]);
+        CF_TRY(read_object(f, name, &v, &f->why));
+        bool is_there = json_object_size(v) != 0;
+        bool is_plain = has_dense_matrices(f) && !json_is_true(json_object_get(v, "bias")) &&
+                        cf_str_ends(cf_json_get_str(v, "activation_function"), "Identity");
+        json_decref(v);
+        if (is_there && !is_plain) {
+            return cf_fail(&f->why, CF_EUNSUPPORTED, "%s: its %s is not supported", f->path,
+                           dense_folders[i]);
+        }
+    }
+    return CF_OK;
+}
+
+static cf_status add_dense(cf_hub_folder *f, cf_error *err)
+{
+    static const char *const to[] = {"dense_2.weight", "dense_3.weight"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *path;
+        cf_safetensors *files = NULL;
+        CF_TRY(join(f, dense_folders[i], &path, err));
+        if (!cf_safetensors_is_in(path)) {
+            continue;
+        }
+        CF_TRY(cf_safetensors_open_folder(&files, path, err));
+        cf_status st = cf_hf_weights_add(&f->weights, files, "linear.weight", to[i], err);
+        cf_safetensors_close(files);
+        CF_TRY(st);
+    }
+    return CF_OK;
+}
+
 /* Opens the weight files; `why` gets the reason if they cannot be used. */
 static cf_status open_weights(cf_hub_folder *f)
 {
@@ -317,6 +364,7 @@ static cf_status open_weights(cf_hub_folder *f)
                        "config.json",
                        f->path, type.n < 40 ? (int)type.n : 40, type.n != 0 ? type.p : "");
     }
+    CF_TRY(check_dense(f));
     return cf_safetensors_open_folder(&f->files, f->path, &f->why);
 }
 
@@ -467,6 +515,13 @@ cf_status cf_hub_folder_load(cf_hub_folder *f, cf_error *err)
         return CF_OK;
     }
     CF_TRY(cf_hf_weights_init(&f->weights, f->files, &f->model, err));
+    if (has_dense_matrices(f)) {
+        cf_status st = add_dense(f, err);
+        if (st != CF_OK) {
+            cf_hf_weights_deinit(&f->weights);
+            return st;
+        }
+    }
     snprintf(key, sizeof key, "%s.vocab_size", f->model.family->arch);
     cf_meta_put_u32(&f->meta, key, f->weights.n_vocab);
     f->is_loaded = true;

@@ -110,9 +110,39 @@ static const cf_hf_family *find_family(const json_t *config, const json_t *v)
     return f != NULL ? f : cf_hf_family_find(cf_json_get_str(config, "model_type"));
 }
 
+/* Whether it is a model that classifies texts, or pairs of them. */
+static bool is_ranker(const cf_hf_config *c)
+{
+    const json_t *name = json_array_get(member(c->v, "architectures"), 0);
+    return json_is_string(name) &&
+           strstr(json_string_value(name), "ForSequenceClassification") != NULL;
+}
+
+static bool is_encoder(const cf_hf_config *c)
+{
+    const cf_arch *arch = cf_arch_find(cf_str_from(c->family->arch));
+    return arch != NULL && arch->is_encoder;
+}
+
+/* Encoders of token ids whose positions begin after the padding's. */
+static bool is_roberta(const cf_hf_config *c)
+{
+    return strstr(c->family->types, "roberta") != NULL;
+}
+
 static const cf_hf_family *variant(const cf_hf_config *c)
 {
     bool has_experts = false;
+    char name[48];
+    if (is_encoder(c) && is_ranker(c)) {
+        cf_str type = cf_json_get_str(c->v, "model_type");
+        snprintf(name, sizeof name, "%.*s+rank", type.n < 40 ? (int)type.n : 40, type.p);
+        const cf_hf_family *f = cf_hf_family_find(cf_str_from(name));
+        return f != NULL ? f : c->family;
+    }
+    if (strcmp(c->family->arch, "gemma3") == 0 && is_true(c, "use_bidirectional_attention")) {
+        return cf_hf_family_find(cf_str_from("gemma3_text+both-ways"));
+    }
     if (strcmp(c->family->arch, "nemotron_h") == 0) {
         for (uint32_t i = 0; i < cf_hf_config_n_layer(c) && i < CF_LAYER_MAX; i++) {
             has_experts |= type_is(c, i, "E", "moe");
@@ -124,6 +154,32 @@ static const cf_hf_family *variant(const cf_hf_config *c)
         return cf_hf_family_find(cf_str_from("granitemoehybrid+dense"));
     }
     return c->family;
+}
+
+/* Names that only some encoders have for common members. */
+static cf_status rename_members(cf_hf_config *c, cf_error *err)
+{
+    static const char *const names[][2] = {
+        {"hidden_size", "n_embd"},
+        {"num_hidden_layers", "n_layer"},
+        {"num_attention_heads", "n_head"},
+        {"intermediate_size", "n_inner"},
+        {"max_position_embeddings", "max_trained_positions"},
+        {"max_position_embeddings", "n_positions"},
+        {"rope_theta", "rotary_emb_base"},
+        {"rope_theta", "global_rope_theta"},
+        {"rope_local_base_freq", "local_rope_theta"},
+        {"sliding_window", "local_attention"},
+        {"sliding_window_pattern", "global_attn_every_n_layers"},
+    };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const json_t *m = member(c->v, names[i][1]);
+        if (m != NULL && member(c->v, names[i][0]) == NULL) {
+            ok = ok && json_object_set(c->v, names[i][0], cf_json_ref(m)) == 0;
+        }
+    }
+    return ok ? CF_OK : cf_oom(err);
 }
 
 /* Fills in the defaults of the configuration class for members that the file omits. */
@@ -151,7 +207,10 @@ cf_status cf_hf_config_init(cf_hf_config *out, const json_t *config, cf_error *e
         return cf_oom(err);
     }
     c.family = find_family(config, c.v);
-    cf_status st = c.family != NULL ? add_defaults(&c, err) : CF_OK;
+    cf_status st = c.family != NULL && is_encoder(&c) ? rename_members(&c, err) : CF_OK;
+    if (st == CF_OK && c.family != NULL) {
+        st = add_defaults(&c, err);
+    }
     if (st == CF_OK && c.family != NULL) {
         c.family = variant(&c);
     }
@@ -653,13 +712,47 @@ static void put_windows(put *p)
 
 /* ---- what is refused ----------------------------------------------------- */
 
+/* Whether a member is absent or has the one value that is computed, as text. */
+static bool is_usual(const json_t *m, const char *usual)
+{
+    return m == NULL || (json_is_string(m)    ? strcmp(json_string_value(m), usual) == 0
+                         : json_is_number(m)  ? strcmp(usual, "1") == 0 && json_number_value(m) == 1
+                         : json_is_boolean(m) ? json_is_false(m) && strcmp(usual, "false") == 0
+                                              : false);
+}
+
+/* What an encoder's configuration asks for that confab does not compute, or
+ * NULL. */
+static const char *unknown_of_encoder(const put *p)
+{
+    static const char *const rows[][2] = {{"position_embedding_type", "absolute"},
+                                          {"prenorm", "false"},
+                                          {"use_rms_norm", "false"},
+                                          {"rotary_emb_interleaved", "false"},
+                                          {"rotary_emb_fraction", "1"},
+                                          {"rotary_scaling_factor", "null"},
+                                          {"activation_function", "swiglu"},
+                                          {"is_decoder", "false"}};
+    const cf_hf_config *c = p->c;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!is_usual(member(c->v, rows[i][0]), rows[i][1])) {
+            return rows[i][0];
+        }
+    }
+    return is_roberta(c) && !is_usual(member(c->v, "pad_token_id"), "1") ? "pad_token_id"
+           : p->arch->has_positions && !is_usual(member(c->v, "hidden_act"), "gelu") ? "hidden_act"
+           : is_ranker(c) && !is_usual(member(c->v, "classifier_pooling"), "mean")
+               ? "classifier_pooling"
+               : NULL;
+}
+
 /* Settings that change a model's answers and that confab does not implement. */
 static cf_status refuse(put *p)
 {
     const cf_hf_config *c = p->c;
     const json_t *dense = member(c->v, "mlp_only_layers");
     const json_t *no_rope = member(c->v, "no_rope_layers");
-    const char *what = NULL;
+    const char *what = p->arch->is_encoder ? unknown_of_encoder(p) : NULL;
     if (is_true(c, "use_sliding_window") && p->arch->window_period == 0) {
         what = "use_sliding_window";
     } else if (json_array_size(dense) != 0) {
@@ -688,6 +781,29 @@ static cf_status refuse(put *p)
 }
 
 /* ---- all ----------------------------------------------------------------- */
+
+static void put_encoder(put *p)
+{
+    static const number_row floats[] = {{"attention.layer_norm_epsilon", "layer_norm_eps"},
+                                        {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
+                                        {"attention.layer_norm_epsilon", "norm_eps"},
+                                        {NULL, NULL}};
+    cf_str act = cf_json_get_str(p->c->v, "hidden_activation");
+    char name[32];
+    put_bool(p, "attention.causal", false);
+    if (p->arch->has_layer_norm) {
+        put_numbers(p, floats, true);
+    }
+    if (p->arch->ranking == CF_RANK_MEAN_GELU && act.n != 0) {
+        snprintf(name, sizeof name, "%.*s", act.n < 31 ? (int)act.n : 31, act.p);
+        put_str(p, "hidden_activation", name);
+    }
+    if (is_roberta(p->c)) {
+        uint32_t n = cf_hf_config_u32(p->c, "max_position_embeddings");
+        put_u32(p, "context_length", n > CF_HF_PAD_ROWS ? n - CF_HF_PAD_ROWS : 0);
+        cf_meta_put_bool(p->w, "tokenizer.ggml.add_sep_token", true);
+    }
+}
 
 static void put_common(put *p)
 {
@@ -764,6 +880,9 @@ cf_status cf_hf_config_put(const cf_hf_config *c, cf_meta_writer *w, cf_error *e
     }
     if (p.arch->window_period != 0) {
         put_windows(&p);
+    }
+    if (p.arch->is_encoder) {
+        put_encoder(&p);
     }
     put_common(&p);
     return put_rope(&p);

@@ -149,6 +149,76 @@ static const cf_hf_row mlp_falcon[] = {
     WEIGHT_AS("ffn_down", "feed_forward.down_proj", .value = CF_HF_TIMES),
     {0}};
 
+/* ---- encoders and rankers ------------------------------------------------ */
+
+#define OUTER_BERT(order_)                                                             \
+    WEIGHT("token_embd", "embeddings.word_embeddings"),                                \
+        WEIGHT_AS("position_embd", "embeddings.position_embeddings", .order = order_), \
+        WEIGHT("token_types", "embeddings.token_type_embeddings"),                     \
+        BOTH("token_embd_norm", "embeddings.LayerNorm")
+
+static const cf_hf_row outer_bert[] = {OUTER_BERT(CF_HF_SAME), {0}};
+
+static const cf_hf_row outer_bert_rank[] = {
+    OUTER_BERT(CF_HF_SAME), BOTH("cls", "pooler.dense"), BOTH("cls.output", "/classifier"), {0}};
+
+static const cf_hf_row outer_roberta[] = {OUTER_BERT(CF_HF_AFTER_PAD), {0}};
+
+static const cf_hf_row outer_roberta_rank[] = {OUTER_BERT(CF_HF_AFTER_PAD),
+                                               BOTH("cls", "/classifier.dense"),
+                                               BOTH("cls.output", "/classifier.out_proj"),
+                                               {0}};
+
+static const cf_hf_row layer_bert[] = {BOTH("attn_q", "attention.self.query"),
+                                       BOTH("attn_k", "attention.self.key"),
+                                       BOTH("attn_v", "attention.self.value"),
+                                       BOTH("attn_output", "attention.output.dense"),
+                                       BOTH("attn_output_norm", "attention.output.LayerNorm"),
+                                       BOTH("ffn_up", "intermediate.dense"),
+                                       BOTH("ffn_down", "output.dense"),
+                                       BOTH("layer_output_norm", "output.LayerNorm"),
+                                       {0}};
+
+static const cf_hf_row outer_nomic[] = {WEIGHT("token_embd", "embeddings.word_embeddings"),
+                                        WEIGHT("token_types", "embeddings.token_type_embeddings"),
+                                        BOTH("token_embd_norm", "emb_ln"),
+                                        {0}};
+
+static const cf_hf_row layer_nomic[] = {
+    BOTH("attn_qkv", "attn.Wqkv"),      BOTH("attn_output", "attn.out_proj"),
+    BOTH("attn_output_norm", "norm1"),  BOTH("ffn_up", "mlp.fc11"),
+    BOTH("ffn_gate", "mlp.fc12"),       BOTH("ffn_down", "mlp.fc2"),
+    BOTH("layer_output_norm", "norm2"), {0}};
+
+#define OUTER_MODERN                                   \
+    WEIGHT("token_embd", "embeddings.tok_embeddings"), \
+        WEIGHT("token_embd_norm", "embeddings.norm"), WEIGHT("output_norm", "final_norm")
+
+static const cf_hf_row outer_modern[] = {OUTER_MODERN, {0}};
+
+static const cf_hf_row outer_modern_rank[] = {OUTER_MODERN,
+                                              WEIGHT("cls", "/head.dense"),
+                                              WEIGHT("cls.norm", "/head.norm"),
+                                              BOTH("cls.output", "/classifier"),
+                                              {0}};
+
+static const cf_hf_row layer_modern[] = {WEIGHT("attn_norm", "attn_norm"),
+                                         WEIGHT("attn_qkv", "attn.Wqkv"),
+                                         WEIGHT("attn_output", "attn.Wo"),
+                                         WEIGHT("ffn_norm", "mlp_norm"),
+                                         WEIGHT("ffn_up", "mlp.Wi"),
+                                         WEIGHT("ffn_down", "mlp.Wo"),
+                                         {0}};
+
+/* ---- experts -------------------------------------------------------------- */
+
+static const cf_hf_row experts_mixtral[] = {
+    WEIGHT("ffn_gate_inp", "block_sparse_moe.gate"),
+    WEIGHT("ffn_gate_exps", "block_sparse_moe.experts.#.w1"),
+    WEIGHT("ffn_up_exps", "block_sparse_moe.experts.#.w3"),
+    WEIGHT("ffn_down_exps", "block_sparse_moe.experts.#.w2"),
+    {0}};
+
 /* One matrix for each expert, or all of them in one tensor. */
 static const cf_hf_row experts[] = {WEIGHT("ffn_gate_inp", "mlp.gate"),
                                     WEIGHT("ffn_gate_exps", "mlp.experts.#.gate_proj"),
@@ -325,6 +395,9 @@ static const cf_hf_family families[] = {
     {"mistral", "llama", outer, {norms, attention_pairs, mlp},
      JSON("rms_norm_eps": 1e-6, "rope_theta": 1e4, "num_key_value_heads": 8,
           "max_position_embeddings": 131072)},
+    {"mixtral", "llama", outer, {norms, attention_pairs, experts_mixtral},
+     JSON("rms_norm_eps": 1e-5, "rope_theta": 1e6, "num_key_value_heads": 8,
+          "num_local_experts": 8, "num_experts_per_tok": 2, "max_position_embeddings": 131072)},
     {"qwen2", "qwen2", outer, {norms, attention, mlp},
      JSON("rms_norm_eps": 1e-6, "rope_theta": 1e4, "num_key_value_heads": 32,
           "max_position_embeddings": 32768)},
@@ -458,7 +531,23 @@ static const cf_hf_family families[] = {
      JSON("layer_norm_epsilon": 1e-5, "num_attention_heads": 32, "num_key_value_heads": 8,
           "head_dim": 128, "ssm_state_size": 128, "mamba_num_heads": 128, "mamba_head_dim": 64,
           "n_groups": 8, "conv_kernel": 4, "max_position_embeddings": 4096)},
-    /* Variants that the sizes decide, see cf_hf_config_family(). */
+    {"bert", "bert", outer_bert, {layer_bert},
+     JSON("layer_norm_eps": 1e-12, "max_position_embeddings": 512)},
+    {"roberta xlm-roberta", "bert", outer_roberta, {layer_bert},
+     JSON("layer_norm_eps": 1e-12, "max_position_embeddings": 512)},
+    {"nomic_bert", "nomic-bert", outer_nomic, {layer_nomic},
+     JSON("layer_norm_epsilon": 1e-12, "rope_theta": 1e4)},
+    {"modernbert", "modern-bert", outer_modern, {layer_modern},
+     JSON("norm_eps": 1e-5, "rope_theta": 1.6e5, "rope_local_base_freq": 1e4, "sliding_window": 128,
+          "max_position_embeddings": 8192)},
+    /* Variants that the sizes or the class decide, see variant() of hf_config.c. */
+    {"bert+rank", "bert", outer_bert_rank, {layer_bert}, JSON()},
+    {"roberta+rank xlm-roberta+rank", "bert", outer_roberta_rank, {layer_bert},
+     JSON()},
+    {"modernbert+rank", "modern-bert", outer_modern_rank, {layer_modern}, JSON()},
+    {"gemma3_text+both-ways", "gemma-embedding", outer_plus_one,
+     {norms_gemma2, attention, qk_norms_plus_one, mlp},
+     JSON()},
     {"nemotron_h+moe", "nemotron_h_moe", outer_nemotron, {nemotron},
      JSON()},
     {"granitemoehybrid+dense", "granitehybrid", outer, {norms, attention_pairs, mamba, mlp_granite},
@@ -487,6 +576,13 @@ const cf_hf_family *cf_hf_family_find(cf_str model_type)
         }
     }
     return NULL;
+}
+
+const char *cf_hf_family_layers(const cf_hf_family *f)
+{
+    return strcmp(f->arch, "bert") == 0         ? "encoder.layer."
+           : strcmp(f->arch, "nomic-bert") == 0 ? "encoder.layers."
+                                                : "layers.";
 }
 
 const cf_hf_family *cf_hf_family_of_arch(const char *arch)

@@ -40,8 +40,12 @@ typedef enum cf_hf_order {
     CF_HF_ODD,
     CF_HF_MX, /* MXFP4: "_blocks" and "_scales" */
     CF_HF_MX_EVEN,
-    CF_HF_MX_ODD
+    CF_HF_MX_ODD,
+    CF_HF_AFTER_PAD, /* without the rows of positions that RoBERTa leaves free */
+    CF_HF_COPIED     /* as it is, but not where it is */
 } cf_hf_order;
+
+enum { CF_HF_PAD_ROWS = 2 };
 
 /* What becomes of each number. */
 typedef enum cf_hf_value {
@@ -52,8 +56,8 @@ typedef enum cf_hf_value {
 } cf_hf_value;
 
 /* "to" without "blk.N.", "from" without its prefix and "layers.N."; in the
- * outer lists both whole but for the prefix.  '#' in `from` is the number of
- * an expert or stream. */
+ * outer lists both whole but for the prefix; a `from` that begins with '/' has
+ * none.  '#' in `from` is the number of an expert or stream. */
 typedef struct cf_hf_row {
     const char *to, *from;
     cf_hf_order order;
@@ -69,6 +73,9 @@ typedef struct cf_hf_family {
     const cf_hf_row *layer[CF_HF_LISTS]; /* ends with a NULL */
     const char *defaults;                /* JSON: members that configurations leave out */
 } cf_hf_family;
+
+/* What stands before the number of a layer: "layers." */
+const char *cf_hf_family_layers(const cf_hf_family *f);
 
 /* The first row with that name in arch.h; NULL likewise. */
 const cf_hf_family *cf_hf_family_of_arch(const char *arch);

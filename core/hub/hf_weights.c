@@ -28,6 +28,7 @@ typedef struct loader {
     cf_error *err;
     cf_hf_heads heads;
     const char *prefix; /* of the text model's names */
+    const char *layers; /* before the number of a layer */
     bool *used;         /* [tensors of the files] */
     uint32_t n_layer;
 } loader;
@@ -44,13 +45,17 @@ static void mark(loader *l, const cf_safetensor *t)
     l->used[t - cf_safetensors_at(l->files, 0)] = true;
 }
 
-/* Writes PREFIX "layers.N." FROM, with '#' replaced by `expert`. */
+/* Writes PREFIX "layers.N." FROM, with '#' replaced by `expert`; FROM alone
+ * where it begins with '/'. */
 static void source_name(char out[NAME_BYTES], const loader *l, int64_t layer, const char *from,
                         uint32_t expert)
 {
     size_t n = 0;
-    int more = layer >= 0 ? snprintf(out, NAME_BYTES, "%slayers.%" PRId64 ".", l->prefix, layer)
-                          : snprintf(out, NAME_BYTES, "%s", l->prefix);
+    int more = layer >= 0
+                   ? snprintf(out, NAME_BYTES, "%s%s%" PRId64 ".", l->prefix, l->layers, layer)
+               : *from == '/' ? 0
+                              : snprintf(out, NAME_BYTES, "%s", l->prefix);
+    from += *from == '/';
     n = more > 0 ? (size_t)more : 0;
     for (const char *at = from; *at != '\0' && n < NAME_BYTES - 16; at++) {
         if (*at == '#') {
@@ -67,8 +72,15 @@ static void source_name(char out[NAME_BYTES], const loader *l, int64_t layer, co
 static cf_status find_prefix(loader *l)
 {
     static const char *const prefixes[] = {
-        "model.",    "model.language_model.", "language_model.model.", "", "language_model.",
-        "backbone.", "model.text_model.",
+        "model.",
+        "model.language_model.",
+        "language_model.model.",
+        "",
+        "language_model.",
+        "backbone.",
+        "model.text_model.",
+        "bert.",
+        "roberta.",
     };
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         char name[NAME_BYTES];
@@ -192,6 +204,8 @@ static uint64_t row_of(const cf_hf_heads *h, cf_hf_order order, const shape *to,
         return unpaired(r, to->n_row / h->n_head_kv);
     case CF_HF_SECOND_HALF:
         return to->n_row + r;
+    case CF_HF_AFTER_PAD:
+        return CF_HF_PAD_ROWS + r;
     case CF_HF_VALUE_ROWS:
         return grouped(h, r, h->value_size);
     case CF_HF_VALUE_TAIL:
@@ -272,6 +286,8 @@ static bool suits(const cf_hf_heads *h, cf_hf_order order, const source *s)
     case CF_HF_EVEN:
     case CF_HF_ODD:
         return s->n_col % 2 == 0;
+    case CF_HF_AFTER_PAD:
+        return s->n_row > CF_HF_PAD_ROWS;
     case CF_HF_VALUE_ROWS:
         return is_delta && s->n_row == values;
     case CF_HF_VALUE_TAIL:
@@ -300,6 +316,9 @@ static shape target_shape(const cf_hf_heads *h, cf_hf_order order, const source 
     case CF_HF_MX_EVEN:
     case CF_HF_MX_ODD:
         to.n_row /= 2;
+        break;
+    case CF_HF_AFTER_PAD:
+        to.n_row -= CF_HF_PAD_ROWS;
         break;
     case CF_HF_EVEN:
     case CF_HF_ODD:
@@ -686,10 +705,10 @@ static bool is_elsewhere(const loader *l, cf_str name)
 {
     static const char *const parts[] = {
         "vision", "visual",    "audio",      "multi_modal",  "embed_vision", "embed_audio",
-        "mtp",    "connector", "multimodal", "patch_merger", "rotary_emb",   "language_model"};
-    static const char inv[] = "inv_freq";
+        "mtp",    "connector", "multimodal", "patch_merger", "rotary_emb",   "language_model",
+        "pooler"};
     cf_str rest = {name.p + strlen(l->prefix), name.n - strlen(l->prefix)};
-    if (name.n > strlen(inv) && memcmp(name.p + name.n - strlen(inv), inv, strlen(inv)) == 0) {
+    if (cf_str_ends(name, "inv_freq") || cf_str_ends(name, "position_ids")) {
         return true;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -698,10 +717,10 @@ static bool is_elsewhere(const loader *l, cf_str name)
         }
     }
     uint32_t n = 0;
-    if (!cf_str_begins(rest, "layers.")) {
+    if (!cf_str_begins(rest, l->layers)) {
         return false;
     }
-    for (size_t i = strlen("layers.");
+    for (size_t i = strlen(l->layers);
          i < rest.n && n <= CF_LAYER_MAX && rest.p[i] >= '0' && rest.p[i] <= '9'; i++) {
         n = n * 10 + (uint32_t)(rest.p[i] - '0');
     }
@@ -782,7 +801,8 @@ cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files, co
                 .files = files,
                 .c = c,
                 .err = err,
-                .n_layer = cf_hf_config_n_layer(c)};
+                .n_layer = cf_hf_config_n_layer(c),
+                .layers = cf_hf_family_layers(c->family)};
     l.used = cf_calloc(cf_safetensors_n(files) + 1, sizeof *l.used);
     cf_status st = l.used != NULL ? load(&l) : cf_oom(err);
     cf_free(l.used);
@@ -792,6 +812,18 @@ cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files, co
     }
     *out = w;
     return CF_OK;
+}
+
+cf_status cf_hf_weights_add(cf_hf_weights *w, const cf_safetensors *files, const char *from,
+                            const char *to, cf_error *err)
+{
+    const cf_hf_row row = {to, from, CF_HF_COPIED, CF_HF_AS_IS};
+    loader l = {.w = w, .files = files, .err = err, .prefix = "", .layers = ""};
+    source s = {.t = find(&l, from), .n_part = 1};
+    if (s.t == NULL) {
+        return cf_fail(err, CF_EFORMAT, "the safetensors files have no %s", from);
+    }
+    return put(&l, -1, &row, &s);
 }
 
 /* ---- adapters ------------------------------------------------------------ */
@@ -880,7 +912,12 @@ cf_status cf_hf_weights_adapter(cf_hf_weights *out, const cf_safetensors *files,
     cf_hf_weights w = {NULL, 0, 0, 0, NULL, 0, 0, {NULL, 0, 0, 0, false}};
     *out = w;
     cf_arena_init(&w.arena, 0);
-    loader l = {.heads = *heads, .w = &w, .files = files, .err = err, .n_layer = n_layer};
+    loader l = {.heads = *heads,
+                .w = &w,
+                .files = files,
+                .err = err,
+                .n_layer = n_layer,
+                .layers = cf_hf_family_layers(family)};
     l.used = cf_calloc(cf_safetensors_n(files) + 1, sizeof *l.used);
     cf_status st = l.used != NULL ? load_adapter(&l, family) : cf_oom(err);
     cf_free(l.used);

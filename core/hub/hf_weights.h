@@ -42,6 +42,11 @@ typedef struct cf_hf_weights {
 CF_MUST_USE cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files,
                                          const cf_hf_config *c, cf_error *err);
 
+/* Adds a copy of one tensor of other files.  CF_EFORMAT for one that is not
+ * there, else as above; on failure *w has no such tensor. */
+CF_MUST_USE cf_status cf_hf_weights_add(cf_hf_weights *w, const cf_safetensors *files,
+                                        const char *from, const char *to, cf_error *err);
+
 /* The same for the matrices of a LoRA adapter: tensors "blk.N.MATRIX.lora_a"
  * and "...lora_b".  CF_EUNSUPPORTED for one whose matrix is not in the tables
  * or has rows that an adapter cannot follow. */

@@ -16,7 +16,8 @@ json_t *cf_chat_json(const char *text)
 
 cf_backend *cf_chat_script(const char *text, cf_tool_family family)
 {
-    static const cf_channel think[] = {{.name = {"thinking", 8}, .start = {"<think>", 7}, .end = {"</think>", 8}}};
+    static const cf_channel think[] = {
+        {.name = {"thinking", 8}, .start = {"<think>", 7}, .end = {"</think>", 8}}};
     cf_error err = {0};
     cf_backend *b = NULL;
     cf_script_options o = {.family = family, .channels = think, .n_channels = 1};

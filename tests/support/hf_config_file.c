@@ -56,8 +56,15 @@ static const char *type_of(const cf_hf_model *m)
         {"lfm2moe", "lfm2_moe"},          {"granitehybrid", "granitemoehybrid"},
         {"mistral3", "ministral3"},       {"qwen3vl", "qwen3_vl_text"},
         {"falcon-h1", "falcon_h1"},       {"olmo2", "olmo3"},
-        {"nemotron_h_moe", "nemotron_h"},
+        {"nemotron_h_moe", "nemotron_h"}, {"nomic-bert", "nomic_bert"},
+        {"modern-bert", "modernbert"},    {"gemma-embedding", "gemma3_text"},
     };
+    if (strcmp(m->arch, "llama") == 0 && cf_hf_number(m, "expert_count", 0) != 0) {
+        return "mixtral";
+    }
+    if (m->is_roberta) {
+        return "xlm-roberta";
+    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(m->arch, names[i][0]) == 0) {
             return names[i][1];
@@ -162,13 +169,16 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
 {
     const cf_arch *a = cf_hf_arch(m);
     uint64_t n = cf_hf_number(m, "block_count", 0);
-    bool is_moe_ff = cf_hf_is_of(m, " granitemoe granitehybrid gpt-oss ");
-    put_u(b, m, "sliding_window", "attention.sliding_window");
+    bool is_moe_ff = cf_hf_is_of(m, " granitemoe granitehybrid gpt-oss ") ||
+                     cf_hf_number(m, "expert_count", 0) * cf_hf_is_of(m, " llama ") != 0;
+    if (a->ranking != CF_RANK_MEAN_GELU) {
+        put_u(b, m, "sliding_window", "attention.sliding_window");
+    }
     if (a->has_experts) {
         put_u(b, m,
-              cf_hf_is_of(m, " granitemoe granitehybrid gpt-oss ") ? "num_local_experts"
-              : a->has_single_parts                                ? "n_routed_experts"
-                                                                   : "num_experts",
+              cf_hf_is_of(m, " granitemoe granitehybrid gpt-oss llama ") ? "num_local_experts"
+              : a->has_single_parts                                      ? "n_routed_experts"
+                                                                         : "num_experts",
               "expert_count");
         put_u(b, m, a->has_dense_beside ? "top_k_experts" : "num_experts_per_tok",
               "expert_used_count");
@@ -184,7 +194,7 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
         cf_buf_addf(b, ",\"norm_topk_prob\":%s,\"enable_moe_block\":true",
                     a->has_raw_weights ? "false" : "true");
     }
-    if (!is_moe_ff) {
+    if (!is_moe_ff && strcmp(m->arch, "nomic-bert") != 0) {
         cf_buf_addf(b, ",\"intermediate_size\":%lld",
                     (long long)cf_hf_item(m, "feed_forward_length", a->has_single_parts ? 1 : 0));
     }
@@ -231,7 +241,7 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
     put_d(b, m, "residual_multiplier", "residual_scale");
     put_d(b, m, "logits_scaling", "logit_scale");
     put_d(b, m, "attention_multiplier", "attention.scale");
-    if (a->has_soft_caps && a->has_post_norm && !a->has_v_norm) {
+    if ((a->has_soft_caps || a->is_encoder) && a->has_post_norm && !a->has_v_norm) {
         cf_buf_addf(b, ",\"query_pre_attn_scalar\":%llu",
                     (unsigned long long)cf_hf_number(m, "attention.key_length", 0));
     }
@@ -251,20 +261,62 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
     }
 }
 
+/* What encoders call their sizes, and what makes an encoder of Gemma 3. */
+static void put_encoder(cf_buf *b, const cf_hf_model *m)
+{
+    const cf_arch *a = cf_hf_arch(m);
+    bool is_nomic = strcmp(m->arch, "nomic-bert") == 0;
+    if (cf_gguf_find_tensor(m->g, "cls.output.weight") != NULL && a->is_encoder) {
+        cf_buf_adds(b, ",\"architectures\":[\"TinyForSequenceClassification\"]");
+    }
+    if (a->has_layer_norm) {
+        put_d(b, m,
+              is_nomic                          ? "layer_norm_epsilon"
+              : a->ranking == CF_RANK_MEAN_GELU ? "norm_eps"
+                                                : "layer_norm_eps",
+              "attention.layer_norm_epsilon");
+    }
+    if (is_nomic) {
+        put_u(b, m, "n_embd", "embedding_length");
+        put_u(b, m, "n_layer", "block_count");
+        put_u(b, m, "n_head", "attention.head_count");
+        put_u(b, m, "n_inner", "feed_forward_length");
+        put_u(b, m, "n_positions", "context_length");
+        put_d(b, m, "rotary_emb_base", "rope.freq_base");
+        cf_buf_adds(b, ",\"activation_function\":\"swiglu\",\"rotary_emb_fraction\":1.0,"
+                       "\"prenorm\":false,\"rotary_scaling_factor\":null");
+    } else if (a->ranking == CF_RANK_MEAN_GELU) {
+        put_d(b, m, "global_rope_theta", "rope.freq_base");
+        put_u(b, m, "local_attention", "attention.sliding_window");
+        cf_buf_adds(b, ",\"local_rope_theta\":10000.0,\"global_attn_every_n_layers\":3,"
+                       "\"hidden_activation\":\"gelu\",\"classifier_pooling\":\"mean\"");
+    } else if (a->is_encoder && a->has_embd_scale) {
+        cf_buf_adds(b, ",\"use_bidirectional_attention\":true");
+    } else if (a->is_encoder) {
+        cf_buf_addf(b, ",\"hidden_act\":\"gelu\",\"pad_token_id\":%d", m->is_roberta ? 1 : 0);
+    }
+}
+
 void cf_hf_config(cf_buf *b, const cf_hf_model *m)
 {
     const cf_arch *a = cf_hf_arch(m);
     bool tied = cf_gguf_find_tensor(m->g, "output.weight") == NULL;
     cf_buf_addf(b, "{\"model_type\":\"%s\",\"tie_word_embeddings\":%s", type_of(m),
                 tied ? "true" : "false");
-    put_u(b, m, "hidden_size", "embedding_length");
-    put_u(b, m, "num_hidden_layers", "block_count");
-    put_u(b, m, "num_attention_heads", "attention.head_count");
+    bool is_nomic = strcmp(m->arch, "nomic-bert") == 0;
+    put_encoder(b, m);
+    if (!is_nomic) {
+        put_u(b, m, "hidden_size", "embedding_length");
+        put_u(b, m, "num_hidden_layers", "block_count");
+        put_u(b, m, "num_attention_heads", "attention.head_count");
+        cf_buf_addf(b, ",\"max_position_embeddings\":%llu",
+                    (unsigned long long)cf_hf_number(m, "context_length", 0) +
+                        (m->is_roberta ? 2 : 0));
+    }
     cf_buf_addf(b, ",\"num_key_value_heads\":2");
     cf_buf_addf(b, ",\"head_dim\":%llu",
                 (unsigned long long)cf_hf_number(m, "attention.key_length_swa",
                                                  cf_hf_number(m, "attention.key_length", 0)));
-    put_u(b, m, "max_position_embeddings", "context_length");
     put_u(b, m, "vocab_size", "vocab_size");
     put_d(b, m,
           a->recurrent == CF_MIX_SHORT_CONV ? "norm_eps"
@@ -275,7 +327,9 @@ void cf_hf_config(cf_buf *b, const cf_hf_model *m)
         cf_buf_adds(b, ",\"partial_rotary_factor\":1.0");
     }
     put_layers(b, m);
-    put_rope(b, m);
+    if (!is_nomic && a->ranking != CF_RANK_MEAN_GELU) {
+        put_rope(b, m);
+    }
     put_special(b, m);
     cf_buf_adds(b, "}");
 }

@@ -12,6 +12,7 @@
 typedef struct cf_hf_model {
     const cf_gguf *g;
     char arch[32]; /* general.architecture */
+    bool is_roberta; /* bert, as XLM-RoBERTa has it */
 } cf_hf_model;
 
 /* The key "ARCH.name", or `otherwise`. */

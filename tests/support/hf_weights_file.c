@@ -37,8 +37,9 @@ typedef enum how {
     V_ONES,
     V_LOG, /* V_ONES and LOG */
     V_COLS,
-    QKVZ, /* with attn_gate */
-    FLAT, /* a vector */
+    QKVZ,  /* with attn_gate */
+    FLAT,  /* a vector */
+    PARTS, /* queries, keys and values, a tensor each */
     SKIP
 } how;
 
@@ -50,14 +51,68 @@ typedef struct rule {
 } rule;
 
 #define PAIRS    " llama smollm3 granite granitemoe granitehybrid mistral3 arcee "
-#define PLUS_ONE " gemma gemma2 gemma3 qwen35 qwen35moe qwen3next "
-#define GEMMA2   " gemma2 gemma3 gemma4 gemma3n "
+#define PLUS_ONE " gemma gemma2 gemma3 gemma-embedding qwen35 qwen35moe qwen3next "
+#define GEMMA2   " gemma2 gemma3 gemma4 gemma3n gemma-embedding "
 #define QWEN     " qwen35 qwen35moe qwen3next "
 #define LFM      " lfm2 lfm2moe "
 #define NEMOTRON " nemotron_h nemotron_h_moe "
 #define L        "model.layers.@."
 
+#define BERT   " bert "
+#define NOMIC  " nomic-bert "
+#define MODERN " modern-bert "
+#define BL     "bert.encoder.layer.@."
+#define NL     "encoder.layers.@."
+
 static const rule rules[] = {
+    /* encoders */
+    {BERT, "token_embd.weight", "bert.embeddings.word_embeddings.weight", COPY},
+    {BERT, "position_embd.weight", "bert.embeddings.position_embeddings.weight", COPY},
+    {BERT, "token_types.weight", "bert.embeddings.token_type_embeddings.weight", COPY},
+    {BERT, "token_embd_norm.weight", "bert.embeddings.LayerNorm.weight", COPY},
+    {BERT, "token_embd_norm.bias", "bert.embeddings.LayerNorm.bias", COPY},
+    {BERT, "attn_qkv.weight", BL "attention.self.query.weight", PARTS},
+    {BERT, "attn_qkv.bias", BL "attention.self.query.bias", PARTS},
+    {BERT, "attn_output.weight", BL "attention.output.dense.weight", COPY},
+    {BERT, "attn_output.bias", BL "attention.output.dense.bias", COPY},
+    {BERT, "attn_output_norm.weight", BL "attention.output.LayerNorm.weight", COPY},
+    {BERT, "attn_output_norm.bias", BL "attention.output.LayerNorm.bias", COPY},
+    {BERT, "ffn_up.weight", BL "intermediate.dense.weight", COPY},
+    {BERT, "ffn_up.bias", BL "intermediate.dense.bias", COPY},
+    {BERT, "ffn_down.weight", BL "output.dense.weight", COPY},
+    {BERT, "ffn_down.bias", BL "output.dense.bias", COPY},
+    {BERT, "layer_output_norm.weight", BL "output.LayerNorm.weight", COPY},
+    {BERT, "layer_output_norm.bias", BL "output.LayerNorm.bias", COPY},
+    {BERT, "cls.weight", "bert.pooler.dense.weight", COPY},
+    {BERT, "cls.bias", "bert.pooler.dense.bias", COPY},
+    {NOMIC, "token_embd.weight", "embeddings.word_embeddings.weight", COPY},
+    {NOMIC, "token_types.weight", "embeddings.token_type_embeddings.weight", COPY},
+    {NOMIC, "token_embd_norm.weight", "emb_ln.weight", COPY},
+    {NOMIC, "token_embd_norm.bias", "emb_ln.bias", COPY},
+    {NOMIC, "attn_qkv.weight", NL "attn.Wqkv.weight", COPY},
+    {NOMIC, "attn_output.weight", NL "attn.out_proj.weight", COPY},
+    {NOMIC, "attn_output_norm.weight", NL "norm1.weight", COPY},
+    {NOMIC, "attn_output_norm.bias", NL "norm1.bias", COPY},
+    {NOMIC, "ffn_up.weight", NL "mlp.fc11.weight", COPY},
+    {NOMIC, "ffn_gate.weight", NL "mlp.fc12.weight", COPY},
+    {NOMIC, "ffn_down.weight", NL "mlp.fc2.weight", COPY},
+    {NOMIC, "layer_output_norm.weight", NL "norm2.weight", COPY},
+    {NOMIC, "layer_output_norm.bias", NL "norm2.bias", COPY},
+    {MODERN, "token_embd.weight", "model.embeddings.tok_embeddings.weight", COPY},
+    {MODERN, "token_embd_norm.weight", "model.embeddings.norm.weight", COPY},
+    {MODERN, "output_norm.weight", "model.final_norm.weight", COPY},
+    {MODERN, "attn_norm.weight", L "attn_norm.weight", COPY},
+    {MODERN, "attn_qkv.weight", L "attn.Wqkv.weight", COPY},
+    {MODERN, "attn_output.weight", L "attn.Wo.weight", COPY},
+    {MODERN, "ffn_norm.weight", L "mlp_norm.weight", COPY},
+    {MODERN, "ffn_up.weight", L "mlp.Wi.weight", COPY},
+    {MODERN, "ffn_down.weight", L "mlp.Wo.weight", COPY},
+    {MODERN, "cls.weight", "head.dense.weight", COPY},
+    {MODERN, "cls.norm.weight", "head.norm.weight", COPY},
+    {"", "cls.output.weight", "classifier.weight", COPY},
+    {"", "cls.output.bias", "classifier.bias", COPY},
+    {" gemma-embedding ", "dense_2.weight", "", SKIP},
+    {" gemma-embedding ", "dense_3.weight", "", SKIP},
     /* outer */
     {NEMOTRON, "token_embd.weight", "backbone.embeddings.weight", COPY},
     {NEMOTRON, "output_norm.weight", "backbone.norm_f.weight", COPY},
@@ -103,7 +158,8 @@ static const rule rules[] = {
     {LFM, "attn_k_norm.weight", L "self_attn.k_layernorm.weight", COPY},
     {PLUS_ONE, "attn_norm.weight", L "input_layernorm.weight", LESS_ONE},
     {"", "attn_norm.weight", L "input_layernorm.weight", COPY},
-    {" gemma2 gemma3 ", "ffn_norm.weight", L "pre_feedforward_layernorm.weight", LESS_ONE},
+    {" gemma2 gemma3 gemma-embedding ", "ffn_norm.weight", L "pre_feedforward_layernorm.weight",
+     LESS_ONE},
     {GEMMA2, "ffn_norm.weight", L "pre_feedforward_layernorm.weight", COPY},
     {" falcon-h1 ", "ffn_norm.weight", L "pre_ff_layernorm.weight", COPY},
     {PLUS_ONE, "ffn_norm.weight", L "post_attention_layernorm.weight", LESS_ONE},
@@ -215,6 +271,10 @@ static const rule rules[] = {
     {" qwen35moe ", "ffn_gate_exps.weight", L "mlp.experts.gate_up_proj", ABOVE},
     {" qwen35moe ", "ffn_up_exps.weight", "", SKIP},
     {" qwen35moe ", "ffn_down_exps.weight", L "mlp.experts.down_proj", COPY},
+    {" llama ", "ffn_gate_inp.weight", L "block_sparse_moe.gate.weight", COPY},
+    {" llama ", "ffn_gate_exps.weight", L "block_sparse_moe.experts.#.w1.weight", EACH},
+    {" llama ", "ffn_up_exps.weight", L "block_sparse_moe.experts.#.w3.weight", EACH},
+    {" llama ", "ffn_down_exps.weight", L "block_sparse_moe.experts.#.w2.weight", EACH},
     {"", "ffn_gate_inp.weight", L "mlp.gate.weight", COPY},
     {"", "ffn_gate_exps.weight", L "mlp.experts.#.gate_proj.weight", EACH},
     {"", "ffn_up_exps.weight", L "mlp.experts.#.up_proj.weight", EACH},
@@ -519,6 +579,52 @@ static void write_qkvz(writer *w, const cf_gguf_tensor *t, const char *to, const
     }
 }
 
+/* Rows of queries, then of keys, then of values. */
+static void write_parts(writer *w, const cf_gguf_tensor *t, const char *to)
+{
+    static const char *const names[] = {"query", "key", "value"};
+    const char *hit = strstr(to, names[0]);
+    uint64_t n_head = cf_hf_number(&w->m, "attention.head_count", 1);
+    uint64_t n_kv = cf_hf_number(&w->m, "attention.head_count_kv", n_head);
+    uint64_t rows = t->n_dim == 1 ? t->dim[0] : t->dim[1];
+    size_t row = (t->n_dim == 1 ? 1 : t->dim[0]) * size_of(t->type);
+    const unsigned char *from = t->p;
+    assert_non_null(hit);
+    for (size_t i = 0; i < 3; i++) {
+        char name[160];
+        uint64_t dim[2] = {rows / (n_head + 2 * n_kv) * (i == 0 ? n_head : n_kv), t->dim[0]};
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(hit - to), to, names[i],
+                 hit + strlen(names[0]));
+        memcpy(declare(w, name, t->type, dim, t->n_dim), from, dim[0] * row);
+        from += dim[0] * row;
+    }
+}
+
+/* RoBERTa's prefix and classifier in place of BERT's. */
+static void rename_roberta(char to[160])
+{
+    static const char *const names[][2] = {{"bert.pooler.dense", "classifier.dense"},
+                                           {"classifier.", "classifier.out_proj."},
+                                           {"bert.", "roberta."}};
+    for (size_t i = 0; i < 3; i++) {
+        char rest[160];
+        size_t n = strlen(names[i][0]);
+        if (strncmp(to, names[i][0], n) == 0) {
+            snprintf(rest, sizeof rest, "%s", to + n);
+            snprintf(to, 160, "%.40s%.110s", names[i][1], rest);
+            return;
+        }
+    }
+}
+
+/* Positions with two rows before them that are not used. */
+static void write_positions(writer *w, const cf_gguf_tensor *t, const char *to)
+{
+    size_t row = t->dim[0] * size_of(t->type);
+    uint64_t dim[2] = {t->dim[1] + 2, t->dim[0]};
+    memcpy(declare(w, to, t->type, dim, 2) + 2 * row, t->p, t->dim[1] * row);
+}
+
 static void write_tensor(writer *w, const cf_gguf_tensor *t)
 {
     char name[96], to[160];
@@ -527,7 +633,17 @@ static void write_tensor(writer *w, const cf_gguf_tensor *t)
     size_t s = cf_hf_number(&w->m, "ssm.state_size", 1);
     size_t keys = 2 * cf_hf_number(&w->m, "ssm.group_count", 0) * s;
     full_name(to, r->to, name, 0);
+    if (w->m.is_roberta) {
+        rename_roberta(to);
+    }
+    if (w->m.is_roberta && strcmp(name, "position_embd.weight") == 0) {
+        write_positions(w, t, to);
+        return;
+    }
     switch (r->how) {
+    case PARTS:
+        write_parts(w, t, to);
+        break;
     case SKIP:
         break;
     case HALVES_Q:
@@ -605,13 +721,39 @@ static void write_text(const writer *w, const char *name, const cf_buf *b)
     T_OK(cf_os_write_file(path, b->p, b->n, 0600, &err), err);
 }
 
-void cf_hf_write_folder(const char *dir, const void *gguf, size_t n, bool in_parts)
+/* The matrices after pooling, which sentence-transformers keeps apart. */
+static void write_dense(writer *w)
+{
+    for (int i = 2; i <= 3; i++) {
+        char name[80], path[256];
+        cf_error err = {0};
+        cf_buf config = CF_BUF_INIT;
+        snprintf(name, sizeof name, "dense_%d.weight", i);
+        const cf_gguf_tensor *t = cf_gguf_find_tensor(w->m.g, name);
+        if (t == NULL) {
+            continue;
+        }
+        snprintf(path, sizeof path, "%s/%d_Dense", w->dir, i);
+        T_OK(cf_os_make_dirs(path, &err), err);
+        write_plain(w, t, "linear.weight", COPY);
+        snprintf(name, sizeof name, "%d_Dense/model.safetensors", i);
+        flush(w, name);
+        cf_buf_adds(&config, "{\"bias\":false,\"activation_function\":"
+                             "\"torch.nn.modules.linear.Identity\"}");
+        snprintf(name, sizeof name, "%d_Dense/config.json", i);
+        write_text(w, name, &config);
+        cf_buf_deinit(&config);
+    }
+}
+
+static void write_folder(const char *dir, const void *gguf, size_t n, bool in_parts,
+                         bool is_roberta)
 {
     cf_gguf *g = NULL;
     cf_error err = {0};
     cf_str arch = {NULL, 0};
     T_OK(cf_gguf_open_memory(&g, gguf, n, &err), err);
-    writer w = {.m = {.g = g}, .dir = dir, .n_file = 1};
+    writer w = {.m = {.g = g, .is_roberta = is_roberta}, .dir = dir, .n_file = 1};
     assert_true(cf_gguf_get_str(g, "general.architecture", &arch));
     snprintf(w.m.arch, sizeof w.m.arch, "%.*s", (int)arch.n, arch.p);
     size_t n_tensor = cf_gguf_n_tensors(g);
@@ -636,6 +778,7 @@ void cf_hf_write_folder(const char *dir, const void *gguf, size_t n, bool in_par
     cf_buf_reset(&text);
     cf_hf_config(&text, &w.m);
     write_text(&w, "config.json", &text);
+    write_dense(&w);
     cf_buf_deinit(&text);
     cf_buf_deinit(&w.header);
     cf_buf_deinit(&w.data);
@@ -643,15 +786,32 @@ void cf_hf_write_folder(const char *dir, const void *gguf, size_t n, bool in_par
     cf_gguf_close(g);
 }
 
+void cf_hf_write_folder(const char *dir, const void *gguf, size_t n, bool in_parts)
+{
+    write_folder(dir, gguf, n, in_parts, false);
+}
+
+void cf_hf_write_roberta(const char *dir, const void *gguf, size_t n)
+{
+    write_folder(dir, gguf, n, false, true);
+}
+
 void cf_hf_remove_files(const char *dir)
 {
-    static const char *const names[] = {"config.json",        "model.safetensors",
-                                        "part-1.safetensors", "part-2.safetensors",
-                                        "tokenizer.json",     "model.safetensors.index.json"};
+    static const char *const names[] = {"config.json",         "model.safetensors",
+                                        "part-1.safetensors",  "part-2.safetensors",
+                                        "tokenizer.json",      "model.safetensors.index.json",
+                                        "2_Dense/config.json", "2_Dense/model.safetensors",
+                                        "3_Dense/config.json", "3_Dense/model.safetensors"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[256];
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);
         unlink(path);
+    }
+    for (int i = 2; i <= 3; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%d_Dense", dir, i);
+        rmdir(path);
     }
 }
 

@@ -20,6 +20,8 @@ void cf_hf_round(void *gguf, size_t n);
 void cf_hf_write_folder(const char *dir, const void *gguf, size_t n, bool in_parts);
 
 /* Removes those files. */
+/* The same for a BERT, as an XLM-RoBERTa: other names, and two more positions. */
+void cf_hf_write_roberta(const char *dir, const void *gguf, size_t n);
 void cf_hf_remove_files(const char *dir);
 
 #endif

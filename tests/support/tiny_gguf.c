@@ -276,7 +276,8 @@ static bool is_late_mixture(const model *m)
 
 static bool is_mixture(const model *m)
 {
-    return m->arch->has_experts && (m->o.has_split_experts || strcmp(m->o.arch, "llama") != 0);
+    return m->arch->has_experts &&
+           (m->o.has_experts || m->o.has_split_experts || strcmp(m->o.arch, "llama") != 0);
 }
 
 static bool has_experts(const model *m, uint32_t i)

@@ -43,7 +43,8 @@ typedef struct cf_tiny_options {
     bool has_output;           /* a matrix of its own; else tied */
     bool has_bias;             /* on all projections; qwen2 always has qkv's */
     bool has_scales;           /* a number beside each of a layer's matrices */
-    bool has_split_experts;    /* a tensor for each; llama has experts then, too */
+    bool has_experts;          /* llama, too */
+    bool has_split_experts;    /* likewise, a tensor for each */
     bool by_layer;             /* odd layers have half the heads and a narrower
                                   feed-forward; sizes are arrays */
     uint32_t pooling;          /* pooling_type; 0: not there */

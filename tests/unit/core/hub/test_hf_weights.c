@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "core/api/embed.h"
 #include "core/api/engine.h"
 #include "core/api/session.h"
 #include "core/base/os.h"
@@ -91,6 +92,13 @@ static void test_same_bits__each_family_and_type(void **state)
     }
 }
 
+static void test_same_bits__mixtral(void **state)
+{
+    (void)state;
+    compare(&(cf_tiny_options){.arch = "llama", .type = CF_F16, .has_experts = true, .seed = 8},
+            false);
+}
+
 static void test_same_bits__rotary_scaling(void **state)
 {
     (void)state;
@@ -99,6 +107,114 @@ static void test_same_bits__rotary_scaling(void **state)
     compare(
         &(cf_tiny_options){.arch = "llama", .rope_scaling = "linear", .has_bias = true, .seed = 5},
         false);
+}
+
+/* ---- encoders ------------------------------------------------------------ */
+
+static void embed(cf_engine *e, float out[65])
+{
+    cf_error err = {0};
+    cf_embedder *m = NULL;
+    cf_token ids[N_IDS];
+    for (int i = 0; i < N_IDS; i++) {
+        ids[i] = (cf_token)(3 + i * 37 % 300);
+    }
+    assert_true(cf_engine_get_info(e).is_encoder);
+    T_OK(cf_embedder_new(&m, e, 0, &err), err);
+    T_OK(cf_embedder_run(m, ids, N_IDS, NULL, out, out + 64, &err), err);
+    cf_embedder_free(m);
+}
+
+static void compare_vectors(const cf_tiny_options *o, bool is_roberta)
+{
+    float want[65], got[65];
+    cf_error err = {0};
+    cf_engine *a = NULL, *b = NULL;
+    size_t n;
+    void *bytes = cf_tiny_gguf(o, &n);
+    cf_hf_round(bytes, n);
+    if (is_roberta) {
+        cf_hf_write_roberta(folder, bytes, n);
+    } else {
+        cf_hf_write_folder(folder, bytes, n, false);
+    }
+    T_OK(cf_engine_open_memory(&a, bytes, n, NULL, &err), err);
+    cf_status st = cf_engine_open(&b, folder, NULL, &err);
+    if (st != CF_OK) {
+        fail_msg("%s: %s", o->arch, err.text);
+    }
+    assert_int_equal(cf_engine_get_info(a).pooling, cf_engine_get_info(b).pooling);
+    assert_int_equal(cf_engine_get_info(a).n_ctx_train, cf_engine_get_info(b).n_ctx_train);
+    embed(a, want);
+    embed(b, got);
+    assert_memory_equal(got, want, sizeof want);
+    cf_engine_close(b);
+    cf_engine_close(a);
+    cf_tiny_free(bytes);
+    cf_hf_remove_files(folder);
+}
+
+static void test_same_bits__encoders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arch;
+        bool has_bias, is_roberta, is_ranker;
+    } rows[] = {{"bert", true, false, false},        {"bert", true, false, true},
+                {"bert", true, true, false},         {"bert", true, true, true},
+                {"nomic-bert", false, false, false}, {"modern-bert", false, false, false},
+                {"modern-bert", false, false, true}, {"gemma-embedding", false, false, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        compare_vectors(&(cf_tiny_options){.arch = rows[i].arch,
+                                           .seed = 40 + i,
+                                           .type = i % 2 == 0 ? CF_F32 : CF_BF16,
+                                           .has_bias = rows[i].has_bias,
+                                           .pooling = rows[i].is_ranker ? CF_POOLING_RANK : 0},
+                        rows[i].is_roberta);
+    }
+}
+
+/* Settings of an encoder, or a part after it, that would give other vectors. */
+static void test_encoder__refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *says;
+    } rows[] = {{"\"gelu\"", "\"relu\"", "hidden_act"},
+                {"\"pad_token_id\":0", "\"is_decoder\":1  ", "is_decoder"},
+                {NULL, NULL, "2_Dense"}};
+    char path[300];
+    size_t n;
+    void *bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = "bert"}, &n);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_error err = {0};
+        cf_engine *e = NULL;
+        cf_embedder *m = NULL;
+        cf_buf text = CF_BUF_INIT;
+        cf_hf_write_folder(folder, bytes, n, false);
+        snprintf(path, sizeof path, "%s/config.json", folder);
+        T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
+        char *at = rows[i].from != NULL ? strstr(cf_buf_cstr(&text), rows[i].from) : NULL;
+        if (at != NULL) {
+            memcpy(at, rows[i].to, strlen(rows[i].to));
+            T_OK(cf_os_write_file(path, text.p, text.n, 0600, &err), err);
+        } else {
+            snprintf(path, sizeof path, "%s/2_Dense", folder);
+            T_OK(cf_os_make_dirs(path, &err), err);
+            snprintf(path, sizeof path, "%s/2_Dense/config.json", folder);
+            T_OK(cf_os_write_file(path, "{\"bias\":true}", 13, 0600, &err), err);
+        }
+        assert_int_equal(at != NULL, rows[i].from != NULL);
+        T_OK(cf_engine_open(&e, folder, NULL, &err), err);
+        assert_int_not_equal(cf_embedder_new(&m, e, 0, &err), CF_OK);
+        if (strstr(err.text, rows[i].says) == NULL) {
+            fail_msg("%s: %s", rows[i].says, err.text);
+        }
+        cf_engine_close(e);
+        cf_buf_deinit(&text);
+        cf_hf_remove_files(folder);
+    }
+    cf_tiny_free(bytes);
 }
 
 /* The file of sentence-transformers says how a vector is made. */
@@ -147,6 +263,9 @@ static void test_pooling__as_the_folder_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_bits__encoders),
+        cmocka_unit_test(test_same_bits__mixtral),
+        cmocka_unit_test(test_encoder__refused),
         cmocka_unit_test(test_same_bits__each_family_and_type),
         cmocka_unit_test(test_same_bits__rotary_scaling),
         cmocka_unit_test(test_pooling__as_the_folder_says),
