@@ -7,6 +7,7 @@
  * to be that kind: those marks are counted.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/api/message_form.h"
@@ -109,16 +110,18 @@ static size_t count_marks(const cf_prompt *p, const char *kind)
 
 /* ---- the search --------------------------------------------------------- */
 
-/* Spans [from, to) of a prompt. */
-typedef struct range {
-    size_t from, to;
-} range;
+/* What the spans say of a message as a whole. */
+typedef struct told {
+    bool is_input;  /* something was computed of it */
+    bool has_calls; /* confab wrote its calls */
+} told;
 
 typedef struct search {
     const cf_prompt *prompt;
-    range *own; /* [n_own] where the spans of each given message lie */
+    const cf_prompt_span **own; /* [n_own] of messages, in the order of their paths */
     size_t n_own;
-    range computed; /* where the computed spans lie */
+    told *told; /* [n_told], of each given message */
+    size_t n_told;
     const cf_formed *formed;
     cf_loss_fn fn;
     void *ud;
@@ -126,64 +129,140 @@ typedef struct search {
     cf_status st;
 } search;
 
-static void widen(range *r, size_t i)
+static int compare_numbers(size_t a, size_t b)
 {
-    r->from = r->to == 0 ? i : r->from;
-    r->to = i + 1;
+    return (a > b) - (a < b);
 }
 
-static cf_status find_ranges(search *s, size_t n_messages, cf_error *err)
+/* The order of spans and paths; with `next`, of a path and that byte after it,
+ * which any longer path with both equals. */
+static int compare_path(const cf_prompt_span *s, size_t index, cf_str path, char next)
 {
-    s->own = cf_calloc(n_messages + 1, sizeof *s->own);
-    if (s->own == NULL) {
-        return cf_oom_for(err, "the losses");
+    size_t n = s->path.n < path.n ? s->path.n : path.n;
+    int c = compare_numbers(s->index, index);
+    c = c == 0 && n > 0 ? memcmp(s->path.p, path.p, n) : c;
+    if (c != 0 || next == '\0' || s->path.n <= path.n) {
+        return c != 0 ? c : compare_numbers(s->path.n, path.n + (next != '\0'));
     }
-    s->n_own = n_messages;
-    for (size_t k = 0; k < s->prompt->n_spans; k++) {
-        const cf_prompt_span *span = &s->prompt->spans[k];
-        if (span->source == CF_SPAN_COMPUTED) {
-            widen(&s->computed, k);
-        } else if (span->source == CF_SPAN_MESSAGE && span->index < n_messages) {
-            widen(&s->own[span->index], k);
+    return compare_numbers((unsigned char)s->path.p[path.n], (unsigned char)next);
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+    const cf_prompt_span *x = *(const cf_prompt_span *const *)a;
+    const cf_prompt_span *y = *(const cf_prompt_span *const *)b;
+    return compare_path(x, y->index, y->path, '\0');
+}
+
+/* Notes the messages in the inputs of a computed span: "messages[3].content". */
+static void note_inputs(search *s, cf_str path)
+{
+    static const char head[] = "messages[";
+    size_t at;
+    while (cf_str_find(path, cf_str_from(head), &at)) {
+        size_t i = 0;
+        path = cf_str_make(path.p + at + sizeof head - 1, path.n - at - (sizeof head - 1));
+        for (; path.n > 0 && *path.p >= '0' && *path.p <= '9' && i < s->n_told;
+             path.p++, path.n--) {
+            i = i * 10 + (size_t)(*path.p - '0');
+        }
+        if (path.n > 0 && *path.p == ']' && i < s->n_told) {
+            s->told[i].is_input = true;
         }
     }
+}
+
+static cf_status find_spans(search *s, size_t n_messages, cf_error *err)
+{
+    s->told = cf_calloc(n_messages + 1, sizeof *s->told);
+    s->own = cf_calloc(s->prompt->n_spans + 1, sizeof *s->own);
+    if (s->told == NULL || s->own == NULL) {
+        return cf_oom_for(err, "the losses");
+    }
+    s->n_told = n_messages;
+    for (size_t k = 0; k < s->prompt->n_spans; k++) {
+        const cf_prompt_span *span = &s->prompt->spans[k];
+        if (span->len > 0 && span->source == CF_SPAN_COMPUTED) {
+            note_inputs(s, span->path);
+        } else if (span->source == CF_SPAN_MESSAGE && span->index < n_messages) {
+            s->told[span->index].has_calls |= has_calls(span, span->index);
+            s->own[s->n_own] = span;
+            s->n_own += span->len > 0;
+        }
+    }
+    qsort(s->own, s->n_own, sizeof *s->own, compare_spans);
     return CF_OK;
 }
 
-static bool shows_in(const search *s, range r, const cf_item *item)
+/* The first span that is not before a path. */
+static size_t first_span(const search *s, size_t index, cf_str path, char next)
 {
-    bool found = false;
-    for (size_t k = r.from; !found && k < r.to; k++) {
-        found = shows(&s->prompt->spans[k], CF_SPAN_MESSAGE, item->origin, item->path);
+    size_t lo = 0, hi = s->n_own;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (compare_path(s->own[mid], index, path, next) < 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
     }
-    return found;
+    return lo;
+}
+
+/* What spans show of an item. */
+typedef struct view {
+    bool is_here;
+    bool is_whole; /* as far as anybody knows: changed on its way */
+    size_t end;    /* of the bytes that are shown as they are */
+} view;
+
+/* Adds the spans of one path; `next` as in compare_path(). */
+static void add_spans(const search *s, view *v, const cf_item *item, cf_str path, char next)
+{
+    const bool is_around = path.n < item->path.n; /* what holds the item: made of it? */
+    for (size_t i = first_span(s, item->origin, path, next); i < s->n_own && !v->is_whole; i++) {
+        const cf_prompt_span *span = s->own[i];
+        if (compare_path(span, item->origin, path, next) != 0) {
+            break;
+        }
+        const size_t end = (size_t)span->src_off + span->len;
+        v->is_here |= !is_around || !span->is_copy;
+        v->is_whole |= !span->is_copy;
+        v->end = !is_around && span->is_copy && end > v->end ? end : v->end;
+    }
+}
+
+/* An item is shown by spans of its path, of paths in it, and of what is around
+ * it if that was changed. */
+static view view_of(const search *s, const cf_item *item)
+{
+    const bool is_known_of = item->origin < s->n_told;
+    view v = {.is_here = is_known_of && s->told[item->origin].is_input};
+    v.is_whole = v.is_here;
+    add_spans(s, &v, item, item->path, '\0');
+    add_spans(s, &v, item, item->path, '.');
+    add_spans(s, &v, item, item->path, '[');
+    for (size_t n = 1; n < item->path.n; n++) {
+        if (item->path.p[n] == '.' || item->path.p[n] == '[') {
+            add_spans(s, &v, item, cf_str_make(item->path.p, n), '\0');
+        }
+    }
+    return v;
 }
 
 /* Whether the prompt has a byte of the item, or may have one. */
 static bool has_item(const search *s, const cf_item *item)
 {
-    return !is_known(s->prompt) ||
-           (item->origin < s->n_own && shows_in(s, s->own[item->origin], item)) ||
-           shows_in(s, s->computed, item);
+    return !is_known(s->prompt) || view_of(s, item).is_here;
 }
 
 /* Whether the end of a text is missing, more than blanks; never where a span of
  * it was changed on its way. */
 static bool is_cut(const search *s, const cf_item *item)
 {
-    size_t n = 0;
-    const range r = item->origin < s->n_own ? s->own[item->origin] : (range){0, 0};
-    for (size_t k = r.from; k < r.to; k++) {
-        const cf_prompt_span *span = &s->prompt->spans[k];
-        if (shows(span, CF_SPAN_MESSAGE, item->origin, item->path)) {
-            if (!span->is_copy) {
-                return false;
-            }
-            n = span->src_off + span->len > n ? span->src_off + span->len : n;
-        }
-    }
-    return n > 0 && n < item->text.n && !shows_in(s, s->computed, item) &&
-           cf_str_trim(cf_str_make(item->text.p + n, item->text.n - n)).n > 0;
+    const view v = view_of(s, item);
+    return !v.is_whole && v.end > 0 && v.end < item->text.n &&
+           cf_str_trim(cf_str_make(item->text.p + v.end, item->text.n - v.end)).n > 0;
 }
 
 /* A name from outside on one line. */
@@ -297,11 +376,8 @@ static void check_field(search *s, const cf_item *item)
 
 static void check_call(search *s, const cf_item *item)
 {
-    const range r = item->origin < s->n_own ? s->own[item->origin] : (range){0, 0};
-    for (size_t k = r.from; k < r.to; k++) {
-        if (has_calls(&s->prompt->spans[k], item->origin)) {
-            return;
-        }
+    if (item->origin < s->n_told && s->told[item->origin].has_calls) {
+        return;
     }
     begin(s, item);
     cf_buf_adds(&s->what, ": its call of ");
@@ -340,7 +416,8 @@ static void check_item(search *s, const cf_item *item)
     case CF_ITEM_UNREAD:
         if (!is_here || !is_known(s->prompt)) {
             begin(s, item);
-            add_place(s, item);
+            cf_buf_adds(&s->what, item->path.n > 0 ? ": " : "");
+            add_name(&s->what, item->path);
             tell(s, CF_LOSS_PART, item->origin, "no interface has such a thing here");
         }
         break;
@@ -381,16 +458,40 @@ static void check_media(search *s, const char *kind)
 
 /* ---- tools -------------------------------------------------------------- */
 
+/* Declarations that cannot be read, and that the template does not write either. */
+static void tell_unread_tools(search *s, const char *why)
+{
+    bool is_here = !is_known(s->prompt);
+    for (size_t k = 0; !is_here && k < s->prompt->n_spans; k++) {
+        const cf_prompt_span *span = &s->prompt->spans[k];
+        is_here =
+            span->source == CF_SPAN_TOOL || (span->source == CF_SPAN_COMPUTED &&
+                                             cf_str_find(span->path, cf_str_from("tools"), NULL));
+    }
+    if (!is_here) {
+        cf_buf_reset(&s->what);
+        cf_buf_reset(&s->path);
+        cf_buf_adds(&s->what, "the list of tools");
+        cf_buf_adds(&s->path, "tools");
+        tell(s, CF_LOSS_TOOL, 0, why);
+    }
+}
+
 static cf_status check_tools(search *s, const json_t *tools, cf_error *err)
 {
+    cf_error why = {0};
     cf_tool_set *set = NULL;
     size_t n;
     if (s->prompt->n_spans == 0 || tools == NULL) {
         return CF_OK;
     }
-    cf_status st = cf_tool_set_new(&set, tools, err);
-    if (st != CF_OK) { /* no declarations: who renders them says so */
-        return st == CF_ENOMEM ? st : CF_OK;
+    cf_status st = cf_tool_set_new(&set, tools, &why);
+    if (st == CF_ENOMEM) {
+        return cf_oom_for(err, "the losses");
+    }
+    if (st != CF_OK) {
+        tell_unread_tools(s, why.text);
+        return CF_OK;
     }
     const cf_tool *v = cf_tool_set_items(set, &n);
     for (size_t i = 0; i < n; i++) {
@@ -420,7 +521,7 @@ cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages, c
     search s = {.prompt = prompt, .formed = &formed, .fn = fn, .ud = ud};
     size_t n;
     const cf_item *items = cf_formed_items(&formed, &n);
-    cf_status st = find_ranges(&s, json_is_array(messages) ? json_array_size(messages) : 1, err);
+    cf_status st = find_spans(&s, json_is_array(messages) ? json_array_size(messages) : 1, err);
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         check_item(&s, &items[i]);
     }
@@ -429,6 +530,7 @@ cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages, c
     }
     CF_THEN(st, check_tools(&s, tools, err));
     cf_free(s.own);
+    cf_free(s.told);
     cf_formed_deinit(&formed);
     cf_buf_deinit(&s.what);
     cf_buf_deinit(&s.path);

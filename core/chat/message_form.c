@@ -170,7 +170,7 @@ static void take_calls(reader *r)
     for (size_t i = 0; i < json_array_size(calls); i++) {
         take_call(r, json_array_get(calls, i), NULL, below(r, path, NULL, i));
     }
-    if (json_is_object(old) && json_array_size(r->calls) == 0) {
+    if (old != NULL && !json_is_null(old) && json_array_size(r->calls) == 0) {
         take_call(r, old, NULL, cf_str_from(".function_call"));
     }
 }
@@ -195,7 +195,8 @@ static void name_result(reader *r, json_t *to, const json_t *from)
     }
 }
 
-/* A result as a message of its own; `path` is that of `given`. */
+/* A result as a message of its own; `path` is that of `given`.  Members of a
+ * tool's message go with its first one. */
 static void take_result(reader *r, const json_t *given, cf_str path)
 {
     static const char *const places[] = {"response", "value",  "content",
@@ -207,9 +208,13 @@ static void take_result(reader *r, const json_t *given, cf_str path)
     }
     const json_t *value = i < n ? json_object_get(given, places[i]) : given;
     const bool is_tool = cf_role_is_result(cf_json_get_str(r->m, "role"));
-    json_t *m = is_tool ? cf_json_copy(r->body) : json_object();
+    const bool is_first = json_array_size(r->results) == 0;
+    json_t *m = is_tool && is_first ? cf_json_copy(r->body) : json_object();
     cf_jb_set(&r->tree, m, "role", json_string("tool"));
     name_result(r, m, given);
+    if (is_tool && !is_first) {
+        name_result(r, m, r->body);
+    }
     cf_jb_append(&r->tree, r->results, m);
     json_t *before = r->content;
     const json_t *one = r->one;
@@ -232,6 +237,8 @@ static void take_results(reader *r)
     cf_str path = cf_str_from(".tool_results");
     if (json_is_object(list)) {
         take_result(r, list, path);
+    } else if (list != NULL && !json_is_null(list) && !json_is_array(list)) {
+        unread(r, path, list);
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         take_result(r, json_array_get(list, i), below(r, path, NULL, i));
@@ -354,11 +361,23 @@ static void take_object(reader *r, const json_t *part, cf_str path)
     }
 }
 
-static void take_list(reader *r, const json_t *list, cf_str path, bool is_result)
+static void take_list(reader *r, const json_t *list, cf_str path)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        take_value(r, json_array_get(list, i), below(r, path, NULL, i), is_result);
+        take_value(r, json_array_get(list, i), below(r, path, NULL, i), false);
     }
+}
+
+/* A number or a truth value among the texts. */
+static void take_number(reader *r, const json_t *v, cf_str path)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_json_write_spaced(&text, v);
+    if (text.failed) {
+        cf_jb_fail(&r->tree);
+    }
+    say(r, path, keep(r, cf_buf_cstr(&text), text.n));
+    cf_buf_deinit(&text);
 }
 
 /* Whether a tool's result is parts and not JSON of its own. */
@@ -382,20 +401,44 @@ static void take_value(reader *r, const json_t *v, cf_str path, bool is_result)
     }
     if (json_is_string(v)) {
         say(r, path, cf_str_make(json_string_value(v), json_string_length(v)));
-    } else if (++r->depth > NEST_MAX) {
-        unread(r, path, v);
-    } else if (!is_json || (is_result && !is_parts(v))) {
+    } else if (is_result && (!is_json || !is_parts(v))) {
         add_item(r, (cf_item){.kind = CF_ITEM_VALUE, .path = path, .value = v});
         r->one = v;
-    } else if (json_is_array(v)) {
-        take_list(r, v, path, is_result && json_array_size(v) > 0);
+    } else if (!is_json) {
+        take_number(r, v, path);
+    } else if (r->depth == NEST_MAX) {
+        unread(r, path, v);
     } else {
-        take_object(r, v, path);
+        r->depth++;
+        if (json_is_array(v)) {
+            take_list(r, v, path);
+        } else {
+            take_object(r, v, path);
+        }
+        r->depth--;
     }
-    r->depth -= json_is_string(v) ? 0 : 1;
 }
 
 /* ---- the members of a message ------------------------------------------- */
+
+/* The text of a channel, in any form that a content may have. */
+static void take_channel(reader *r, const json_t *v, cf_str path, bool is_thinking)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_part_put_text(&text, v);
+    if (text.failed) {
+        cf_jb_fail(&r->tree);
+    }
+    cf_str kept = keep(r, cf_buf_cstr(&text), text.n);
+    if (kept.n == 0 && json_array_size(v) + json_object_size(v) > 0) {
+        unread(r, path, v);
+    } else if (is_thinking) {
+        think(r, path, kept);
+    } else {
+        add_text(r, CF_ITEM_CHANNEL, path, kept);
+    }
+    cf_buf_deinit(&text);
+}
 
 /* The thinking beside the content, and other channels. */
 static void take_thoughts(reader *r)
@@ -405,26 +448,13 @@ static void take_thoughts(reader *r)
     const char *key;
     json_t *v;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0] && r->thought.n == 0; i++) {
-        cf_str text = cf_json_get_str(r->m, fields[i]);
-        if (text.n > 0) {
-            think(r, below(r, cf_str_from(""), fields[i], 0), text);
-        }
+        cf_str path = below(r, cf_str_from(""), fields[i], 0);
+        take_channel(r, json_object_get(r->m, fields[i]), path, true);
     }
     json_object_foreach(cf_json_ref(channels), key, v)
     {
-        cf_buf text = CF_BUF_INIT;
-        cf_part_put_text(&text, v);
         cf_str path = below(r, cf_str_from(".channels"), key, 0);
-        cf_str kept = keep(r, cf_buf_cstr(&text), text.n);
-        if (cf_channel_is_thinking(key)) {
-            think(r, path, kept);
-        } else {
-            add_text(r, CF_ITEM_CHANNEL, path, kept);
-        }
-        if (text.failed) {
-            cf_jb_fail(&r->tree);
-        }
-        cf_buf_deinit(&text);
+        take_channel(r, v, path, cf_channel_is_thinking(key));
     }
 }
 
@@ -434,7 +464,7 @@ static void take_said(reader *r)
     const json_t *audio = json_object_get(r->m, "audio");
     cf_str transcript = cf_json_get_str(audio, "transcript");
     cf_str refusal = cf_json_get_str(r->m, "refusal");
-    if (transcript.n > 0 && json_array_size(r->content) == 0) {
+    if (transcript.n > 0 && json_array_size(r->content) == 0 && r->one == NULL) {
         say(r, cf_str_from(".audio.transcript"), transcript);
     }
     add_text(r, CF_ITEM_REFUSAL, cf_str_from(".refusal"), refusal);
@@ -556,7 +586,7 @@ cf_status cf_messages_form(cf_formed *out, const json_t *list, cf_error *err)
         take_message(&r, list);
     }
     bool has_failed = out->messages == NULL || r.tree.failed || out->arena.failed ||
-                      out->items.failed || out->origins.failed || r.held.failed;
+                      out->items.failed || out->origins.failed || r.held.failed || r.thought.failed;
     cf_buf_deinit(&r.thought);
     cf_buf_deinit(&r.held);
     cf_jb_deinit(&r.tree);

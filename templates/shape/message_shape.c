@@ -276,7 +276,7 @@ static bool id_fits(const cf_shaper *s, cf_str id)
            (s->caps->call_id_rule == CF_CALL_ID_NEEDED ? id.n > 0 : is_nine(id));
 }
 
-/* Pairs of the id that a call had and the one it has now. */
+/* The ids that calls have now, in order and by the ids that they had. */
 static void name_calls(cf_shaper *s, json_t *m)
 {
     const json_t *calls = json_object_get(m, "tool_calls");
@@ -285,16 +285,21 @@ static void name_calls(cf_shaper *s, json_t *m)
     }
     json_t *list = json_array();
     json_array_clear(s->ids);
+    json_object_clear(s->new_ids);
     s->next_id = 0;
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *call = cf_json_copy(json_array_get(calls, i));
-        json_t *old = cf_json_str(cf_json_get_str(call, "id"));
+        const char *old = json_string_value(json_object_get(json_array_get(calls, i), "id"));
         if (json_is_object(call) && !id_fits(s, cf_json_get_str(call, "id"))) {
             char made[16];
             snprintf(made, sizeof made, "call%05u", ++s->n_ids % 100000);
             set(s, call, "id", json_string(made));
         }
-        cf_jb_append(&s->tree, s->ids, json_pack("[o, O?]", old, json_object_get(call, "id")));
+        json_t *id = cf_json_str(cf_json_get_str(call, "id"));
+        if (old != NULL) {
+            set(s, s->new_ids, old, json_incref(id));
+        }
+        cf_jb_append(&s->tree, s->ids, id);
         cf_jb_append(&s->tree, list, call);
     }
     set(s, m, "tool_calls", list);
@@ -307,17 +312,11 @@ static void name_result(cf_shaper *s, json_t *m)
     if (s->caps->call_id_rule == CF_CALL_ID_FREE) {
         return;
     }
-    json_t *pair = json_array_get(s->ids, s->next_id);
-    for (size_t i = 0; id.n > 0 && i < json_array_size(s->ids); i++) {
-        json_t *p = json_array_get(s->ids, i);
-        const json_t *old = json_array_get(p, 0);
-        if (cf_str_eq(id, cf_str_make(json_string_value(old), json_string_length(old)))) {
-            pair = p;
-        }
-    }
+    json_t *now = id.n > 0 ? json_object_get(s->new_ids, id.p) : NULL;
+    now = now != NULL ? now : json_array_get(s->ids, s->next_id);
     s->next_id++;
-    if (pair != NULL) {
-        set(s, m, "tool_call_id", json_incref(json_array_get(pair, 1)));
+    if (now != NULL) {
+        set(s, m, "tool_call_id", json_incref(now));
     }
 }
 
@@ -361,27 +360,27 @@ static void name_reasoning(cf_shaper *s, json_t *m)
 /* The calls of a message in the family's syntax. */
 static bool written_calls(cf_shaper *s, const json_t *message, cf_buf *out)
 {
-    enum { CALLS_MAX = 32 };
-    cf_tool_call v[CALLS_MAX];
-    cf_buf args[CALLS_MAX];
+    const size_t n = json_array_size(json_object_get(message, "tool_calls"));
+    cf_tool_call *v = cf_arena_alloc(&s->out->arena, n * sizeof *v);
     cf_message_call call;
     cf_error ignored;
-    size_t n = 0;
-    for (; n < CALLS_MAX && cf_message_call_at(&call, message, n); n++) {
-        cf_buf_init(&args[n]);
+    for (size_t i = 0; v != NULL && cf_message_call_at(&call, message, i); i++) {
+        cf_buf args = CF_BUF_INIT;
         if (json_is_string(call.arguments) || json_is_object(call.arguments)) {
-            cf_message_put_arguments(&args[n], &call, "");
+            cf_message_put_arguments(&args, &call, "");
         } else {
-            cf_buf_adds(&args[n], "{}");
+            cf_buf_adds(&args, "{}");
         }
-        v[n] = (cf_tool_call){.name = call.name, .id = call.id, .arguments = filled(s, &args[n])};
+        v[i] = (cf_tool_call){
+            .name = call.name, .id = call.id, .arguments = keep(s, filled(s, &args))};
+        cf_buf_deinit(&args);
+    }
+    if (v == NULL) {
+        return false; /* the arena remembers */
     }
     cf_status st = cf_tool_format_calls(out, s->family, v, n, &ignored);
     if (st == CF_EUNSUPPORTED && s->family != CF_TOOLS_GENERIC) {
         st = cf_tool_format_calls(out, CF_TOOLS_GENERIC, v, n, &ignored);
-    }
-    for (size_t i = 0; i < n; i++) {
-        cf_buf_deinit(&args[i]);
     }
     check(s, st);
     return st == CF_OK;
@@ -522,11 +521,19 @@ static void join_last(cf_shaper *s)
  * one. */
 static void join_systems(cf_shaper *s)
 {
-    while (s->n > 1 && role_is(&s->v[0], "system") && role_is(&s->v[1], "system") &&
-           is_missing(s->caps->late_system)) {
-        join(s, &s->v[0], &s->v[1], "\n\n", no_system);
-        remove_message(s, 1);
+    size_t n = 0;
+    while (n < s->n && role_is(&s->v[n], "system")) {
+        n++;
     }
+    if (n < 2 || !is_missing(s->caps->late_system)) {
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        join(s, &s->v[0], &s->v[i], "\n\n", no_system);
+        cf_shape__free(&s->v[i]);
+    }
+    memmove(&s->v[1], &s->v[n], (s->n - n) * sizeof *s->v);
+    s->n -= n - 1;
 }
 
 /* Whether the template writes no system message in this conversation. */
@@ -730,14 +737,17 @@ cf_status cf_shape_init(cf_shape *out, const json_t *context, const cf_template_
     cf_shaper s = {.out = out, .caps = caps, .family = family, .tree = CF_JB_INIT};
     cf_role_map_init(&s.usual, (cf_str){NULL, 0});
     s.ids = json_array();
+    s.new_ids = json_object();
     s.kept = json_array();
-    cf_status st = s.ids == NULL || s.kept == NULL || out->context == NULL ? cf_oom(err) : CF_OK;
+    const bool is_made = s.ids != NULL && s.new_ids != NULL && s.kept != NULL;
+    cf_status st = is_made && out->context != NULL ? CF_OK : cf_oom(err);
     json_t *messages = cf_context_messages(context);
     CF_THEN(st, cf_messages_form(&out->formed, messages, err));
     json_decref(messages);
     CF_THEN(st, shape_all(&s, context, roles, err));
     cf_shape__drop(&s);
     json_decref(s.ids);
+    json_decref(s.new_ids);
     json_decref(s.kept);
     cf_jb_deinit(&s.tree);
     if (st != CF_OK) {

@@ -35,7 +35,8 @@ typedef struct cf_shaper {
     cf_tool_family family;
     cf_shape__message *v; /* [n] */
     size_t n, cap;
-    json_t *ids; /* of the calls that wait for results, in order */
+    json_t *ids;     /* of the calls that wait for results, in order */
+    json_t *new_ids; /* the same by the ids that they were given with */
     size_t next_id;
     unsigned n_ids;
     size_t item;  /* the first of the formed messages' that was not taken yet */

@@ -7,6 +7,7 @@
 #include "templates/chat_template.h"
 #include "tests/support/t.h"
 
+#include "core/api/message_form.h"
 #include "core/json/json.h"
 
 #include <string.h>
@@ -114,6 +115,8 @@ static const group groups[] = {
      {
          "[" QUERY "{'role':'assistant','content':'It is warm','reasoning_content':'Let me see'}]",
          "[" QUERY "{'role':'assistant','content':['It is warm'],'reasoning':'Let me see'}]",
+         "[" QUERY "{'role':'assistant','content':['It is warm'],'thinking':['Let ',{'text':"
+         "'me see'}]}]",
          "[" QUERY "{'role':'model','content':'It is warm','channels':{'thought':'Let me see'}}]",
          "[" QUERY "{'role':'model','content':'It is warm','channels':{'thought':['Let ',"
          "'me see']}}]",
@@ -169,6 +172,33 @@ static const group groups[] = {
          TOOLS_AS("[{'type':'function','function':{'name':'get_heat','description':null,"
                   "'parameters':null}}]"),
      }},
+    {"results that are lists, and numbers",
+     "How warm is it|4711 degrees|7",
+     {
+         "[{'role':'user','content':'How warm is it 7'},{'role':'assistant','content':'',"
+         "'tool_calls':[{'id':'call00001','type':'function'," CALL_AS "}]},{'role':'tool',"
+         "'tool_call_id':'call00001','name':'get_heat','content':'4711 degrees'}]",
+         "[{'role':'user','content':['How warm is it ',7]},{'role':'assistant','content':'',"
+         "'tool_calls':[{'id':'call00001','type':'function'," CALL_AS "}]},{'role':'tool',"
+         "'tool_call_id':'call00001','name':'get_heat','content':[{'text':'4711 '},{'text':"
+         "'degrees'}]}]",
+         "[{'role':'user','content':[{'text':'How warm is it '},[7]]},{'role':'assistant',"
+         "'content':'','tool_calls':[{'id':'call00001','type':'function'," CALL_AS
+         "}]},{'role':'tool',"
+         "'tool_call_id':'call00001','name':'get_heat','content':[{'type':'text','text':"
+         "'4711'},{'text':' degrees'}]}]",
+     }},
+    {"a message without content",
+     "How warm is it",
+     {
+         "[{'role':'user','content':''},{'role':'assistant','content':''}," QUERY
+         "{'role':'assistant','content':''}," LAST "]",
+         "[{'role':'user'},{'role':'assistant'}," QUERY "{'role':'model','content':[]}," LAST "]",
+         "[{'role':'user','content':null},{'role':'assistant','parts':[]}," QUERY
+         "{'role':'assistant','content':[null],'tool_calls':[]}," LAST "]",
+         "[{'role':'user','content':[]},{'role':'assistant','content':{'type':'text','text':''}}"
+         "," QUERY "{'role':'assistant','refusal':'','channels':{},'reasoning':''}," LAST "]",
+     }},
     {"one message",
      "How warm is it",
      {
@@ -213,16 +243,13 @@ typedef struct shot {
     cf_buf prompt, losses;
 } shot;
 
-static void render(shot *out, const char *name, const char *context)
+static void render(shot *out, cf_template *tpl, const json_t *c)
 {
     cf_error err = {0};
     cf_arena arena;
     cf_prompt prompt;
-    cf_template *tpl;
-    json_t *c = context_of(context);
     cf_arena_init(&arena, 0);
     *out = (shot){.prompt = CF_BUF_INIT, .losses = CF_BUF_INIT};
-    T_OK(cf_template_compile(&tpl, cf_template_builtin(name), NULL, NULL, NULL, &err), err);
     cf_prompt_renderer r = cf_renderer_template(tpl);
     if (r.render(r.ud, c, &arena, &prompt, &err) != CF_OK) {
         cf_buf_addf(&out->prompt, "ERROR: %s", err.text);
@@ -238,8 +265,6 @@ static void render(shot *out, const char *name, const char *context)
                                  json_object_get(c, "tools"), add_line, &out->losses, &err),
              err);
     }
-    json_decref(c);
-    cf_template_free(tpl);
     cf_arena_deinit(&arena);
 }
 
@@ -247,6 +272,19 @@ static void shot_free(shot *s)
 {
     cf_buf_deinit(&s->prompt);
     cf_buf_deinit(&s->losses);
+}
+
+/* The messages that something is lost of: a text that is lost is as many parts as
+ * it was spelled with. */
+static size_t n_losses(const shot *s)
+{
+    size_t n = 0;
+    const char *last = "";
+    for (const char *at = cf_buf_cstr(&s->losses); *at != '\0'; at = strchr(at, '\n') + 1) {
+        n += strncmp(at, last, strlen("message N")) != 0;
+        last = at;
+    }
+    return n;
 }
 
 static void check_words(const char *name, const group *g, size_t form, const shot *s)
@@ -261,45 +299,308 @@ static void check_words(const char *name, const group *g, size_t form, const sho
     }
 }
 
+/* One prompt, and as much is lost of the one as of the other. */
+static void check_same(const char *name, const char *what, const shot *s, const shot *first)
+{
+    if (strcmp(cf_buf_cstr(&s->prompt), cf_buf_cstr(&first->prompt)) != 0) {
+        fail_msg("%s, %s:\n%s\nand not\n%s", name, what, cf_buf_cstr(&s->prompt),
+                 cf_buf_cstr(&first->prompt));
+    }
+    if (n_losses(s) != n_losses(first)) {
+        fail_msg("%s, %s:\n%sand not\n%s", name, what, cf_buf_cstr(&s->losses),
+                 cf_buf_cstr(&first->losses));
+    }
+}
+
+static cf_template *builtin(const char *name)
+{
+    cf_error err = {0};
+    cf_template *tpl;
+    T_OK(cf_template_compile(&tpl, cf_template_builtin(name), NULL, NULL, NULL, &err), err);
+    return tpl;
+}
+
+static void shoot(shot *out, cf_template *tpl, const char *context)
+{
+    json_t *c = context_of(context);
+    render(out, tpl, c);
+    json_decref(c);
+}
+
 static void test_forms__one_prompt(void **state)
 {
     (void)state;
     for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
         const char *name = cf_template_builtin_name(i);
+        cf_template *tpl = builtin(name);
         for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) {
             const group *g = &groups[k];
             shot first;
-            render(&first, name, g->forms[0]);
+            shoot(&first, tpl, g->forms[0]);
             check_words(name, g, 0, &first);
             for (size_t form = 1; g->forms[form] != NULL; form++) {
                 shot s;
-                render(&s, name, g->forms[form]);
-                if (strcmp(cf_buf_cstr(&s.prompt), cf_buf_cstr(&first.prompt)) != 0) {
-                    fail_msg("%s, %s, form %zu:\n%s\nand not\n%s", name, g->name, form,
-                             cf_buf_cstr(&s.prompt), cf_buf_cstr(&first.prompt));
-                }
-                size_t n = 0, n_first = 0;
-                for (size_t at = 0; at < s.losses.n; at++) {
-                    n += s.losses.p[at] == '\n';
-                }
-                for (size_t at = 0; at < first.losses.n; at++) {
-                    n_first += first.losses.p[at] == '\n';
-                }
-                if (n != n_first) {
-                    fail_msg("%s, %s, form %zu:\n%sand not\n%s", name, g->name, form,
-                             cf_buf_cstr(&s.losses), cf_buf_cstr(&first.losses));
-                }
+                shoot(&s, tpl, g->forms[form]);
+                check_same(name, g->forms[form], &s, &first);
                 shot_free(&s);
             }
             shot_free(&first);
         }
+        cf_template_free(tpl);
     }
+}
+
+/* ---- spellings by chance ------------------------------------------------ */
+
+static uint32_t chance;
+
+static unsigned pick(unsigned n)
+{
+    chance = chance * 1664525u + 1013904223u;
+    return (chance >> 16) % n;
+}
+
+/* A text, as a part of a list. */
+static json_t *spelled_part(const char *text)
+{
+    switch (pick(5)) {
+    case 0:
+        return json_string(text);
+    case 1:
+        return json_pack("{s:s, s:s}", "type", "text", "text", text);
+    case 2:
+        return json_pack("{s:s, s:n, s:n}", "text", text, "image", "type");
+    case 3:
+        return json_pack("{s:s, s:s, s:[]}", "type", "output_text", "text", text, "annotations");
+    default:
+        return json_pack("[s]", text);
+    }
+}
+
+/* A text, as a content; cut into parts anywhere. */
+static json_t *spelled(const char *text, bool has_lists)
+{
+    size_t n = strlen(text);
+    json_t *list = json_array();
+    if (!has_lists || pick(4) == 0) {
+        json_decref(list);
+        return json_string(text);
+    }
+    for (size_t at = 0; at < n;) {
+        char part[64];
+        size_t len = 1 + pick((unsigned)(n - at));
+        while (((unsigned char)text[at + len] & 0xc0) == 0x80) {
+            len++; /* between characters */
+        }
+        snprintf(part, sizeof part, "%.*s", (int)len, text + at);
+        json_array_append_new(list, spelled_part(part));
+        if (pick(4) == 0) {
+            json_array_append_new(list, json_null());
+        }
+        at += len;
+    }
+    return list;
+}
+
+static void add_nulls(json_t *m)
+{
+    static const char *const keys[] = {"name",  "refusal",   "function_call", "audio",
+                                       "parts", "tool_name", "annotations",   "tool_results"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (pick(3) == 0 && json_object_get(m, keys[i]) == NULL) {
+            json_object_set_new(m, keys[i], json_null());
+        }
+    }
+}
+
+/* One call of the assistant's, by one of the interfaces. */
+static json_t *spelled_call(const char *say, unsigned form, bool is_plain)
+{
+    json_t *m = json_pack("{s:s}", "role", is_plain || pick(2) == 0 ? "assistant" : "model");
+    json_t *args = json_pack("{s:s}", "city", "Oslo-7");
+    if (form == 0) {
+        json_object_set_new(m, "content", spelled(say, !is_plain));
+        json_object_set_new(m, "tool_calls",
+                            json_pack("[{s:s, s:s, s:{s:s, s:O}}]", "id", "call00001", "type",
+                                      "function", "function", "name", "get_heat", "arguments",
+                                      args));
+    } else if (form == 1) {
+        json_object_set_new(m, "content", spelled(say, true));
+        json_object_set_new(m, "tool_calls",
+                            json_pack("[{s:s, s:s, s:O}]", "id", "call00001", "name", "get_heat",
+                                      "arguments", args));
+    } else {
+        json_t *parts = spelled(say, true);
+        parts = json_is_string(parts) ? json_pack("[o]", parts) : parts;
+        json_array_append_new(
+            parts, form == 2 ? json_pack("{s:{s:s, s:s, s:O}}", "functionCall", "id", "call00001",
+                                         "name", "get_heat", "args", args)
+                             : json_pack("{s:s, s:s, s:s, s:O}", "type", "tool_use", "id",
+                                         "call00001", "name", "get_heat", "input", args));
+        json_object_set_new(m, form == 2 ? "parts" : "content", parts);
+    }
+    json_decref(args);
+    return m;
+}
+
+static json_t *spelled_result(const char *text, unsigned form, bool is_plain)
+{
+    switch (form) {
+    case 0:
+        return json_pack("{s:s, s:s, s:s, s:o}", "role", "tool", "tool_call_id", "call00001",
+                         "name", "get_heat", "content",
+                         is_plain  ? json_string(text)
+                         : pick(2) ? json_string(text)
+                                   : json_pack("[{s:s}]", "text", text));
+    case 1:
+        return json_pack("{s:s, s:n, s:[{s:s, s:s, s:s}]}", "role", "function", "content",
+                         "tool_results", "id", "call00001", "name", "get_heat", "content", text);
+    case 2:
+        return json_pack("{s:s, s:[{s:{s:s, s:s, s:s}}]}", "role", "user", "parts",
+                         "functionResponse", "id", "call00001", "name", "get_heat", "response",
+                         text);
+    default:
+        return json_pack("{s:s, s:[{s:s, s:s, s:s, s:[{s:s, s:s}]}]}", "role", "user", "content",
+                         "type", "tool_result", "tool_use_id", "call00001", "name", "get_heat",
+                         "content", "type", "text", "text", text);
+    }
+}
+
+/* A conversation by chance: the same for the same seed, plain or not. */
+static json_t *conversation(uint32_t seed, bool is_plain)
+{
+    static const char *const texts[] = {"How warm is it", "a\n\nb", "  spaces  ", "<|im_end|>",
+                                        "\xc3\xa9t\xc3\xa9 {{ x }}"};
+    json_t *list = json_array();
+    for (uint32_t turn = 0; turn < 4; turn++) {
+        uint32_t bits = (seed * 2654435761u) >> (turn * 5); /* what is said */
+        const char *query = texts[bits % 5], *answer = texts[(bits / 5) % 5];
+        chance = seed * 31 + turn;
+        const unsigned form = is_plain ? 0 : pick(4);
+        json_array_append_new(
+            list, json_pack("{s:s, s:o}", "role", "user", "content", spelled(query, !is_plain)));
+        if (bits & 8) {
+            json_array_append_new(list, spelled_call(bits & 16 ? answer : "", form, is_plain));
+            json_array_append_new(list, spelled_result("4711 degrees", form, is_plain));
+        }
+        json_array_append_new(list, json_pack("{s:s, s:o}", "role",
+                                              is_plain || pick(2) ? "assistant" : "model",
+                                              "content", spelled(answer, !is_plain)));
+    }
+    for (size_t i = 0; !is_plain && i < json_array_size(list); i++) {
+        add_nulls(json_array_get(list, i));
+    }
+    return json_pack("{s:o, s:b, s:s, s:s}", "messages", list, "add_generation_prompt", 1,
+                     "bos_token", "<s>", "eos_token", "</s>");
+}
+
+static void test_forms__spelled_by_chance(void **state)
+{
+    (void)state;
+    for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
+        cf_template *tpl = builtin(cf_template_builtin_name(i));
+        for (uint32_t seed = 1; seed <= 40; seed++) {
+            json_t *plain = conversation(seed, true), *other = conversation(seed, false);
+            char *text = json_dumps(other, 0);
+            shot first, s;
+            render(&first, tpl, plain);
+            render(&s, tpl, other);
+            check_same(cf_template_builtin_name(i), text, &s, &first);
+            shot_free(&s);
+            shot_free(&first);
+            free(text);
+            json_decref(plain);
+            json_decref(other);
+        }
+        cf_template_free(tpl);
+    }
+}
+
+/* What no form has is named with its path, and takes nothing along. */
+static void test_forms__named_where_unread(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *messages, *words, *lost;
+    } rows[] = {
+        {"[{'role':'user','content':[{'type':'image','image':'data:image/png;base64,iVBORw0K'},"
+         "'abc',5,true]}]",
+         "abc5true", "part 1 (image_url)"},
+        {"[" QUERY "{'role':'assistant','content':'z','tool_results':'odd'}]", "z",
+         "message 2: .tool_results is lost"},
+        {"[" QUERY "{'role':'assistant','content':'z','function_call':'odd'}]", "z",
+         "message 2: .function_call is lost"},
+        {"[" QUERY "{'role':'assistant','content':'z','reasoning':[{'odd':1}]}]", "z",
+         "message 2: .reasoning is lost"},
+        {"[" QUERY "{'role':'assistant','content':'z','tool_calls':['odd']}]", "z",
+         "message 2: .tool_calls[0] is lost"},
+        {"[" QUERY "{'role':'user','content':['z',{'type':'odd','x':1}]}]", "z",
+         "message 2: .content[1] is lost"},
+        {"[" QUERY "'odd',{'role':'user','content':'z'}]", "z", "message 2 is lost"},
+    };
+    cf_template *tpl = builtin("chatml");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        shot s;
+        shoot(&s, tpl, rows[i].messages);
+        if (strstr(cf_buf_cstr(&s.prompt), rows[i].words) == NULL ||
+            strstr(cf_buf_cstr(&s.losses), rows[i].lost) == NULL) {
+            fail_msg("%s:\n%s\n%s", rows[i].messages, cf_buf_cstr(&s.prompt),
+                     cf_buf_cstr(&s.losses));
+        }
+        shot_free(&s);
+    }
+    cf_template_free(tpl);
+}
+
+/* Every call is written, however many there are, and the members of a message
+ * of results are not repeated for each of them. */
+static void test_forms__many_calls_and_results(void **state)
+{
+    (void)state;
+    (void)state;
+    enum { N = 300 };
+    json_t *calls = json_array(), *results = json_array();
+    for (int i = 0; i < N; i++) {
+        json_array_append_new(
+            calls, json_pack("{s:s, s:{s:i}}", "name", "f", "arguments", "at", 4711000 + i));
+        json_array_append_new(results, json_pack("{s:s, s:{s:s}}", "type", "tool_response",
+                                                 "tool_response", "value", "r"));
+    }
+    json_t *c =
+        json_pack("{s:[{s:s, s:s}, {s:s, s:s, s:o}, {s:s, s:s, s:s, s:o}]}", "messages", "role",
+                  "user", "content", "q", "role", "assistant", "content", "", "tool_calls", calls,
+                  "role", "tool", "name", "f", "extra", "x", "content", results);
+    cf_template *tpl = builtin("chatml");
+    shot s;
+    render(&s, tpl, c);
+    for (int i = 0; i < N; i++) {
+        char word[16];
+        snprintf(word, sizeof word, "%d", 4711000 + i);
+        assert_non_null(strstr(cf_buf_cstr(&s.prompt), word));
+    }
+    assert_int_equal(n_losses(&s), 0);
+    cf_formed formed;
+    cf_error err = {0};
+    T_OK(cf_messages_form(&formed, json_object_get(c, "messages"), &err), err);
+    assert_int_equal(json_array_size(formed.messages), 2 + N);
+    for (size_t i = 2; i < 2 + N; i++) {
+        const json_t *m = json_array_get(formed.messages, i);
+        assert_int_equal(json_object_get(m, "extra") != NULL, i == 2);
+        assert_string_equal(json_string_value(json_object_get(m, "name")), "f");
+    }
+    cf_formed_deinit(&formed);
+    shot_free(&s);
+    json_decref(c);
+    cf_template_free(tpl);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms__one_prompt),
+        cmocka_unit_test(test_forms__spelled_by_chance),
+        cmocka_unit_test(test_forms__named_where_unread),
+        cmocka_unit_test(test_forms__many_calls_and_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
