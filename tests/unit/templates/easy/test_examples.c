@@ -150,6 +150,7 @@ static const struct {
      "{\"role\":\"user\",\"content\":\"Who are you?\"}\n..."},
     {"cancel.c", "cancel.c.out", "confab is..."},
     {"mask.c", "mask.c.out", "0000-00\n"},
+    {"alternatives.c", "alternatives.c.out | head -n 1", "called with {\"location\":\"Oslo\"}\n"},
 };
 
 static void test_examples__run(void **state)
