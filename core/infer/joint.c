@@ -6,13 +6,14 @@
  *     without the lock; no session is read or changed by others meanwhile.
  *  2. A waiting entry is on the list from its sync until it is done, and only
  *     the computing thread, or nobody, changes it.
- *  3. A prompt of more than LONG tokens is computed in pieces beside replies:
- *     as many rows a pass as keep it below 1.75 times that of one without.
+ *  3. A prompt of more than LONG tokens is computed in pieces beside replies, as
+ *     long as the costs allow that were measured: see plan().
  *  4. A failure of a pass is tried again entry by entry, so that one request
  *     cannot fail another.
  */
 #include "core/api/joint.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -22,10 +23,10 @@
 
 enum {
     PARTS_MAX = 64,
-    LONG = 1024,     /* tokens of a prompt that is cut */
-    PIECE_FIRST = 8, /* rows of its first piece */
-    PIECE_MIN = 2,   /* so that a prompt has an end on a busy machine, too */
+    LONG = 1024, /* tokens of a prompt that is cut */
     PIECE_MAX = 512,
+    MOST_FIRST = 8,           /* rows beyond the first, of a first piece */
+    ROUND = 16,               /* passes, of which two measure what others cost */
     GATHER_NS = 2000000,      /* longest wait for replies that are sampling */
     GATHER_LONG_NS = 10000000 /* while a long prompt could go on without them */
 };
@@ -36,22 +37,32 @@ struct waiting {
     cf_advance part;
     cf_cancel *cancel; /* may be NULL */
     bool is_whole;     /* done when all of the part is taken, not some of it */
+    bool is_reply;     /* a token after the other */
     bool is_long;      /* rule 3 */
     bool is_done;
     cf_status st;
     cf_error err;
 };
 
+/* The latest microseconds of something. */
+typedef struct cost {
+    double v[3];
+    size_t n;
+} cost;
+
 struct cf_joint {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* an entry came or is done, a pass is over */
     waiting *first;
     size_t n_active, n_holding;
-    bool is_busy;
-    /* Of the thread that computes: a pass of replies alone takes so long, and
-     * beside them so many rows of long prompts are computed. */
-    uint64_t usual_us;
-    size_t piece;
+    bool is_busy, was_idle; /* since the last pass */
+    /* Of the thread that computes.  From the end of a pass to the end of the next
+     * a reply has to wait: without a long prompt, with one row of it more than
+     * that, and more for each further row. */
+    cost usual, first_row, row;
+    size_t piece, turn;   /* rows of long prompts in a pass, and its place in a round */
+    size_t most;          /* rows that a piece has at most beyond the first */
+    uint64_t previous_us; /* when a pass with replies ended; 0: no reply went on since */
 };
 
 cf_status cf_joint_new(cf_joint **out, cf_error *err)
@@ -62,7 +73,6 @@ cf_status cf_joint_new(cf_joint **out, cf_error *err)
     }
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->changed, NULL);
-    j->piece = PIECE_FIRST;
     *out = j;
     return CF_OK;
 }
@@ -87,6 +97,7 @@ void cf_joint_leave(cf_joint *j)
 {
     pthread_mutex_lock(&j->lock);
     j->n_active--;
+    j->was_idle = j->was_idle || j->n_active == 0;
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
 }
@@ -155,7 +166,7 @@ static size_t choose(const cf_joint *j, waiting *v[PARTS_MAX])
     size_t n = 0;
     for (int is_prompt = 0; is_prompt < 2; is_prompt++) {
         for (waiting *w = j->first; w != NULL && n < PARTS_MAX; w = w->next) {
-            if (!w->is_done && (w->part.n > 1) == is_prompt) {
+            if (!w->is_done && w->is_reply == !is_prompt) {
                 v[n++] = w;
             }
         }
@@ -217,20 +228,52 @@ static size_t cut(const cf_joint *j, waiting **v, cf_advance *parts, size_t n, b
     return n_kept;
 }
 
-/* Measures a pass with replies, and makes the next pieces longer or shorter. */
-static void adapt(cf_joint *j, size_t n_rows, bool has_others, uint64_t us)
+static void note(cost *c, double us)
 {
-    if (n_rows == 0) {
-        if (!has_others) {
-            j->usual_us = j->usual_us == 0 ? us : (7 * j->usual_us + us) / 8;
-        }
-        return;
+    c->v[c->n++ % 3] = us;
+}
+
+/* The middle one of three: a pass that was interrupted does not count. */
+static double middle(const cost *c)
+{
+    const double a = c->v[0], b = c->n > 1 ? c->v[1] : a, d = c->n > 2 ? c->v[2] : b;
+    return fmax(fmin(a, b), fmin(fmax(a, b), d));
+}
+
+/* Chooses the rows of this pass.  A reply may wait two and a half times as long
+ * as usual.  Deep in a prompt the first row alone can take longer than that, by
+ * reading the whole cache: then the others get as much time as it has. */
+static void plan(cf_joint *j)
+{
+    const double first = middle(&j->first_row), room = 1.5 * middle(&j->usual) - first;
+    const double n = (room >= 0 ? room : first) / fmax(middle(&j->row), 1e-3);
+    if (j->turn < 2) {
+        j->piece = j->turn;
+    } else {
+        j->piece = 1 + (size_t)fmin(n, (double)j->most);
+        j->most = j->piece < PIECE_MAX / 2 ? 2 * j->piece : PIECE_MAX - 1;
     }
-    if (4 * us > 7 * j->usual_us) {
-        const size_t less = (size_t)(j->piece * 7 * j->usual_us / (4 * us));
-        j->piece = j->usual_us == 0 ? j->piece : less > PIECE_MIN ? less : PIECE_MIN;
-    } else if (n_rows == j->piece && 2 * us < 3 * j->usual_us && j->piece < PIECE_MAX) {
-        j->piece += j->piece / 4 + 1;
+    j->turn = (j->turn + 1) % ROUND;
+}
+
+/* Without a long prompt the next one starts with what its own rows cost. */
+static void forget(cf_joint *j)
+{
+    j->first_row = j->row = (cost){.n = 0};
+    j->turn = 0;
+    j->most = MOST_FIRST;
+}
+
+/* Notes how long replies waited for a pass with so many rows of long prompts. */
+static void measure(cf_joint *j, size_t n_rows, uint64_t us)
+{
+    const double more = fmax((double)us - middle(&j->usual), 0);
+    if (n_rows == 0) {
+        note(&j->usual, (double)us);
+    } else if (n_rows == 1) {
+        note(&j->first_row, more);
+    } else {
+        note(&j->row, fmax(more - middle(&j->first_row), 0) / (double)(n_rows - 1));
     }
 }
 
@@ -238,23 +281,31 @@ static void adapt(cf_joint *j, size_t n_rows, bool has_others, uint64_t us)
 static void run_pass(cf_joint *j, waiting **v, size_t n, bool has_replies)
 {
     cf_advance parts[PARTS_MAX];
-    size_t n_rows = 0, n_replies = 0;
+    size_t n_rows = 0, n_replies = 0, n_long = 0;
     for (size_t i = 0; i < n; i++) {
-        n_replies += !v[i]->is_whole;
+        n_replies += v[i]->is_reply;
+        n_long += v[i]->is_long;
     }
+    if (n_long == 0) {
+        forget(j);
+    } else if (has_replies) {
+        plan(j);
+    }
+    const bool is_alone = n == n_replies + n_long; /* no other prompt */
     const size_t n_parts = cut(j, v, parts, n, has_replies, &n_rows);
-    const uint64_t from = cf_os_monotonic_us();
     compute(v, parts, n_parts);
-    if (n_replies > 0) {
-        adapt(j, n_rows, n_replies < n_parts, cf_os_monotonic_us() - from);
+    const uint64_t now = cf_os_monotonic_us();
+    if (n_replies > 0 && is_alone && j->previous_us > 0) {
+        measure(j, n_rows, now - j->previous_us);
     }
+    j->previous_us = n_replies > 0 ? now : 0;
 }
 
 static size_t n_prompts(const cf_joint *j)
 {
     size_t n = 0;
     for (const waiting *w = j->first; w != NULL; w = w->next) {
-        n += w->is_whole && !w->is_done;
+        n += !w->is_reply && !w->is_done;
     }
     return n;
 }
@@ -265,6 +316,8 @@ static void lead(cf_joint *j)
     waiting *v[PARTS_MAX];
     j->is_busy = true;
     gather(j);
+    j->previous_us = j->was_idle ? 0 : j->previous_us;
+    j->was_idle = false;
     for (waiting *w = j->first; w != NULL; w = w->next) {
         if (!w->is_done && is_cancelled(w)) {
             finish(w, cf_fail(&w->err, CF_ECANCELLED, "cancelled"));
@@ -314,8 +367,11 @@ static cf_status keep_known(cf_session *s, const cf_token *ids, size_t n, cf_can
 /* Puts an entry on the list until it is done.  Locked before and after. */
 static void wait_for(cf_joint *j, waiting *w)
 {
-    w->next = j->first;
-    j->first = w;
+    waiting **at = &j->first;
+    while (*at != NULL) { /* what came first is computed first */
+        at = &(*at)->next;
+    }
+    *at = w;
     pthread_cond_broadcast(&j->changed);
     while (!w->is_done) {
         if (!j->is_busy && j->n_holding == 0) {
@@ -366,7 +422,8 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size
 cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel, cf_error *err)
 {
     cf_joint *j = ud;
-    waiting w = {.cancel = cancel, .part = *part};
+    waiting w = {
+        .cancel = cancel, .part = *part, .is_reply = part->n == 1, .is_long = part->n > LONG};
     pthread_mutex_lock(&j->lock);
     wait_for(j, &w);
     pthread_mutex_unlock(&j->lock);

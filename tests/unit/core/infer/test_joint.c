@@ -98,10 +98,32 @@ static void test_joint__a_reply_goes_on_beside_a_long_prompt(void **state)
     cf_joint_free(r.joint);
 }
 
+/* Beside a reply that is between two tokens.  Alone, its first pass would have as
+ * many rows as a pass may have. */
+static void test_joint__scores_of_a_long_text_leave_replies_their_turn(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_joint *joint = NULL;
+    cf_session *text = new_session(), *alone = new_session();
+    T_OK(cf_joint_new(&joint, &err), err);
+    cf_joint_enter(joint);
+    cf_joint_enter(joint);
+    cf_advance part = {.session = text, .ids = ids, .n = N_LONG};
+    T_OK(cf_joint_pass(joint, &part, NULL, &err), err);
+    assert_in_range(part.n_done, 1, 64);
+    T_OK(cf_session_sync(alone, ids, part.n_done, NULL, NULL, &err), err);
+    assert_memory_equal(cf_session_logits(text), cf_session_logits(alone), N_VOCAB * sizeof(float));
+    cf_session_free(text);
+    cf_session_free(alone);
+    cf_joint_free(joint);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_joint__a_reply_goes_on_beside_a_long_prompt),
+        cmocka_unit_test(test_joint__scores_of_a_long_text_leave_replies_their_turn),
     };
     return cmocka_run_group_tests(tests, open_engine, close_engine);
 }
