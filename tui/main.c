@@ -35,7 +35,8 @@ int main(int argc, char **argv)
     static const cf_cli_screen screen = {.check = cf_term_check,
                                          .run = cf_workbench_run,
                                          .defaults = cf_workbench_defaults,
-                                         .keys = list_keys};
+                                         .keys = list_keys,
+                                         .find = cf_workbench_find};
     cf_alloc_use(NULL);
     cf_os_guard_maps();
     signal(SIGXFSZ, SIG_IGN); /* a limit of file size is a write error */

@@ -130,6 +130,7 @@ typedef enum cf_target_kind {
     CF_TARGET_PLAN,     /* Sweep: the plan in file `text` */
     CF_TARGET_SESSION,  /* Steps: the session in file `text` */
     CF_TARGET_SETTINGS, /* Help: the settings alone */
+    CF_TARGET_TOPIC,    /* Help: what is found for the words of `text` */
     CF_TARGET_REPLY,    /* Influence, Inside: bytes [from, to) of reply `id`, called
                          `name`; the whole of it where from is to; the last
                          reply of the path where `id` is nil */

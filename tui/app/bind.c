@@ -121,3 +121,51 @@ cf_status cf_bind_line(void *ud, const char *view, const char *keys, const char 
                                        : "bind: no command '%.*s' in that view",
                               (int)(n < 40 ? n : 40), line);
 }
+
+/* ---- the tables as rows ------------------------------------------------- */
+
+/* At most three keys that reach a row, the user's own first. */
+static void put_keys(const cf_keymap *m, uint32_t view, const cf_command *c, cf_buf *out)
+{
+    enum { KEYS_MAX = 3 };
+    int n = 0;
+    for (size_t k = 0; k < 2 * m->n && n < KEYS_MAX; k++) {
+        const cf_binding *b = &m->v[k % m->n];
+        if (b->is_user == (k < m->n) && !b->is_old && cf_keymap_reaches(m, view, b, c)) {
+            cf_buf_adds(out, n++ > 0 ? " " : "");
+            cf_binding_keys(b, out);
+        }
+    }
+}
+
+static void find_table(cf_word_index *index, const cf_keymap *m, const cf_command *table,
+                       const char *where)
+{
+    for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
+        cf_buf keys = CF_BUF_INIT, name = CF_BUF_INIT;
+        put_keys(m, c->views & (~c->views + 1), c, &keys); /* in the first of its views */
+        cf_buf_addf(&name, ":%s%s%s", c->name, c->args[0] != '\0' ? " " : "", c->args);
+        cf_word_index_add(index, where, cf_buf_cstr(&keys), cf_buf_cstr(&name), c->help);
+        cf_buf_deinit(&keys);
+        cf_buf_deinit(&name);
+    }
+}
+
+void cf_find_rows(cf_word_index *index, const cf_keymap *m, const cf_config *config)
+{
+    find_table(index, m, cf_global_commands, "workbench, all views");
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        char where[64];
+        snprintf(where, sizeof where, "workbench, %s", cf_views[v]->title);
+        find_table(index, m, cf_views[v]->commands, where);
+    }
+    for (size_t i = 0; cf_config_name(config, i) != NULL; i++) {
+        cf_buf line = CF_BUF_INIT, name = CF_BUF_INIT;
+        if (cf_config_show(config, cf_config_name(config, i), &line)) {
+            cf_buf_addf(&name, ":set %s", cf_config_name(config, i));
+            cf_word_index_add(index, "setting", "", cf_buf_cstr(&name), cf_buf_cstr(&line));
+        }
+        cf_buf_deinit(&line);
+        cf_buf_deinit(&name);
+    }
+}

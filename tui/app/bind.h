@@ -7,6 +7,7 @@
 #define CF_TUI_APP_BIND_H
 
 #include "tui/app/app.h"
+#include "tui/sys/word_index.h"
 
 /* The row that a word means in a view: a whole name, or the only one that
  * begins so; the view's rows come before those of all views.  *n_found counts
@@ -24,5 +25,9 @@ CF_MUST_USE cf_status cf_bind_tables(cf_keymap *m, cf_error *err);
  * view, command or key. */
 CF_MUST_USE cf_status cf_bind_line(void *ud, const char *view, const char *keys, const char *line,
                                    cf_error *err);
+
+/* Adds the commands of all views with the keys that reach them, and the
+ * settings. */
+void cf_find_rows(cf_word_index *index, const cf_keymap *m, const cf_config *config);
 
 #endif

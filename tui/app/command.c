@@ -99,6 +99,16 @@ static void open_view(cf_app *app, int view)
     cf_app_open_view(app, (cf_view_id)view);
 }
 
+static void cmd_help(cf_app *app, const char *arg)
+{
+    if (arg[0] == '\0') {
+        cf_app_open_view(app, CF_VIEW_HELP);
+        return;
+    }
+    cf_app_show(app, CF_VIEW_HELP,
+                &(cf_target){.kind = CF_TARGET_TOPIC, .text = cf_str_from(arg)});
+}
+
 static void cmd_redraw(cf_app *app)
 {
     if (app->term != NULL) {
@@ -323,8 +333,9 @@ const cf_command cf_global_commands[] = {
      "use these LoRA adapters; off removes them, start restores the first ones; without argument, "
      "show them",
      CF_WITH(cf_cmd_lora)},
-    {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
-     CF_BY(open_view, CF_VIEW_HELP)},
+    {"help", CF_IN_ALL, "? <F1>", "[TOPIC]",
+     "keys and commands of this view; with TOPIC, those of all views that its words find",
+     CF_WITH(cmd_help)},
     {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",
      CF_BY(open_view, CF_VIEW_LOG)},
     {"traffic", CF_IN_ALL, "gx", "", "requests recorded by the proxy and the server",

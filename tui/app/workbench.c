@@ -75,6 +75,27 @@ cf_status cf_workbench_defaults(cf_defaults *defaults, const char *path, cf_buf 
     return st;
 }
 
+cf_status cf_workbench_find(cf_word_index *index, const char *path, cf_error *err)
+{
+    cf_config config;
+    cf_keymap keymap = {0};
+    cf_buf ignored = CF_BUF_INIT;
+    cf_config_init(&config);
+    cf_defaults defaults;
+    cf_defaults_init(&defaults);
+    config.defaults = &defaults;
+    config.reply = &defaults.reply;
+    cf_status st = cf_bind_tables(&keymap, err);
+    CF_THEN(st, read_config(&config, &keymap, path, &ignored, err));
+    if (st == CF_OK) {
+        cf_find_rows(index, &keymap, &config);
+    }
+    cf_buf_deinit(&ignored);
+    cf_keymap_deinit(&keymap);
+    cf_defaults_deinit(&defaults);
+    return st;
+}
+
 /* Mocks and commands of tools are kept next to the logs; a file that cannot be
  * read costs only them. */
 static cf_status open_desk(workbench *w, cf_error *err)

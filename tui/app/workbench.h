@@ -9,6 +9,7 @@
 #include "tui/app/app.h"
 #include "tui/lab/start.h"
 #include "tui/lab/state/defaults.h"
+#include "tui/sys/word_index.h"
 
 /* Runs it until the user quits.  Errors of the terminal, of the store, of
  * confabrc. */
@@ -25,6 +26,10 @@ CF_MUST_USE cf_status cf_workbench_run_by(const cf_start *start, cf_workbench_lo
  * `problems`: "PATH: line N: ...".  A missing file is empty. */
 CF_MUST_USE cf_status cf_workbench_defaults(cf_defaults *defaults, const char *path,
                                             cf_buf *problems, cf_error *err);
+
+/* Adds every command of the workbench with the keys that reach it, and every
+ * setting, as the file `path` (confabrc) leaves them. */
+CF_MUST_USE cf_status cf_workbench_find(cf_word_index *index, const char *path, cf_error *err);
 
 /* Opens the guided conversation in the Chat view, at its beginning. */
 CF_MUST_USE cf_status cf_workbench_welcome(cf_app *app, cf_uuid welcome, cf_error *err);

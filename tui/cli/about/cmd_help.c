@@ -5,16 +5,69 @@
 
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/man.h"
+#include "tui/sys/paths.h"
+
+enum { ROWS_MAX = 8 };
 
 typedef struct asked {
-    bool is_man;
+    bool is_man, searches;
 } asked;
 
 static const cf_opt_row options[] = {
     {"--man", 0, CF_OPT_FLAG, offsetof(asked, is_man), NULL, "print the whole man page in mdoc(7)",
      0},
+    {"--search", 0, CF_OPT_FLAG, offsetof(asked, searches), NULL,
+     "search commands, options, keys and settings for the words that follow", 0},
     CF_OPT_ROWS_END,
 };
+
+static void find_options(cf_word_index *index, const char *where, const cf_opt *table)
+{
+    for (const cf_opt *o = table; o != NULL && o->name != NULL; o++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s %s", o->name, o->value != NULL ? o->value : "");
+        cf_word_index_add(index, where, "", name, o->help);
+    }
+}
+
+static void find_command(void *ud, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
+{
+    char name[128];
+    cf_word_index *index = ud;
+    if (c == cf_cli_commands[0]) {
+        find_options(index, "option, all commands", common);
+    }
+    snprintf(name, sizeof name, "confab %s %s", c->name, c->arguments);
+    cf_word_index_add(index, "command line", "", name, c->summary);
+    snprintf(name, sizeof name, "option of confab %s", c->name);
+    find_options(index, name, own);
+}
+
+/* Best first; nothing found is status 1, as of other searches. */
+static int search(const cf_cli *cli)
+{
+    cf_word_index index;
+    cf_paths paths;
+    cf_error err;
+    cf_buf words = CF_BUF_INIT, out = CF_BUF_INIT;
+    cf_word_index_init(&index);
+    for (int i = 0; i < (int)cli->n_args; i++) {
+        cf_buf_addf(&words, "%s ", cli->args[i]);
+    }
+    cf_status st = cf_paths_find(&paths, &err);
+    if (st == CF_OK) {
+        st = cli->screen->find(&index, paths.config, &err);
+        cf_paths_deinit(&paths);
+    }
+    cf_cli_each_command(find_command, &index);
+    CF_THEN(st, cf_word_index_write(&index, cf_buf_cstr(&words), ROWS_MAX, &out, &err));
+    fputs(cf_buf_cstr(&out), stdout);
+    int status = st != CF_OK ? cf_cli_fail(cli, &err) : out.n > 0 ? CF_EXIT_OK : CF_EXIT_FINDING;
+    cf_buf_deinit(&words);
+    cf_buf_deinit(&out);
+    cf_word_index_deinit(&index);
+    return status;
+}
 
 static int run_help(cf_cli *cli, void *state)
 {
@@ -22,6 +75,12 @@ static int run_help(cf_cli *cli, void *state)
     if (a->is_man) {
         cf_man_page(stdout, cli->screen);
         return CF_EXIT_OK;
+    }
+    if (a->searches) {
+        return cli->n_args > 0 ? search(cli) : cf_cli_usage(cli, "--search takes words");
+    }
+    if (cli->n_args > 1) {
+        return cf_cli_usage(cli, "takes one command");
     }
     if (cli->n_args == 1) {
         const cf_cli_command *c = cf_cli_find(cli->args[0]);
@@ -49,11 +108,11 @@ static int run_help(cf_cli *cli, void *state)
 
 const cf_cli_command cf_cmd_help = {
     .name = "help",
-    .arguments = "[COMMAND]",
+    .arguments = "[COMMAND|WORDS]",
     .summary = "explain a command",
     .options = options,
     .state_bytes = sizeof(asked),
-    .n_max = 1,
+    .n_max = CF_ARGS_ANY,
     .want = "takes one command",
     .run = run_help,
 };

@@ -113,7 +113,7 @@ static void hide_letters(cf_opt *common, const cf_opt *own)
 }
 
 /* Binds the options of a command only to describe them. */
-static void describe(FILE *to, const cf_cli_command *c, cf_cli_describe_fn fn)
+static void describe(void *ud, const cf_cli_command *c, cf_cli_describe_fn fn)
 {
     static max_align_t state[STATE_MAX / sizeof(max_align_t)];
     static cf_cli cli;
@@ -121,18 +121,19 @@ static void describe(FILE *to, const cf_cli_command *c, cf_cli_describe_fn fn)
     CF_ASSERT(c->state_bytes <= sizeof state);
     bind(&o, c, state, &cli);
     hide_letters(o.common, o.own);
-    fn(to, c, o.own, o.common);
+    fn(ud, c, o.own, o.common);
 }
 
-void cf_cli_each_command(cf_cli_describe_fn fn, FILE *to)
+void cf_cli_each_command(cf_cli_describe_fn fn, void *ud)
 {
     for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
-        describe(to, *c, fn);
+        describe(ud, *c, fn);
     }
 }
 
-static void print_help(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
+static void print_help(void *ud, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
 {
+    FILE *to = ud;
     fprintf(to, "usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
             c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
     if (own->name != NULL) {

@@ -22,6 +22,7 @@
 #include "tui/sys/color.h"
 #include "tui/sys/out.h"
 #include "tui/sys/trust.h"
+#include "tui/sys/word_index.h"
 
 /* Exit statuses: a contract. */
 enum {
@@ -54,11 +55,13 @@ typedef struct cf_cli_screen {
     /* reads the file `path`, confabrc, whose other settings it knows */
     cf_status (*defaults)(cf_defaults *defaults, const char *path, cf_buf *problems, cf_error *err);
     void (*keys)(cf_cli_key_fn fn, void *ud); /* calls fn for each key */
+    /* adds keys, commands and settings, with what the file `path` binds */
+    cf_status (*find)(cf_word_index *index, const char *path, cf_error *err);
 } cf_cli_screen;
 
 /* Describes a command from its tables: its own options (none: an end alone)
  * and the common ones. */
-typedef void (*cf_cli_describe_fn)(FILE *to, const cf_cli_command *command, const cf_opt *own,
+typedef void (*cf_cli_describe_fn)(void *ud, const cf_cli_command *command, const cf_opt *own,
                                    const cf_opt *common);
 
 /* The options of every command, and what a command has open. */
@@ -169,7 +172,7 @@ cf_status cf_cli_unknown(const char *name, cf_error *err); /* NULL: none */
 /* Prints the help of a command; an exit status. */
 int cf_cli_help(const cf_cli_command *command);
 /* Calls fn with each command and its options. */
-void cf_cli_each_command(cf_cli_describe_fn fn, FILE *to);
+void cf_cli_each_command(cf_cli_describe_fn fn, void *ud);
 /* Calls fn with the options of every command. */
 void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to);
 

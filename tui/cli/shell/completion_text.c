@@ -198,9 +198,10 @@ static void bash_values(FILE *to, const cf_cli_command *c, const cf_opt *table)
     }
 }
 
-static void bash_command_values(FILE *to, const cf_cli_command *c, const cf_opt *own,
+static void bash_command_values(void *ud, const cf_cli_command *c, const cf_opt *own,
                                 const cf_opt *common)
 {
+    FILE *to = ud;
     bash_values(to, c, own);
     bash_values(to, c, common);
 }
@@ -212,8 +213,9 @@ static void bash_options(FILE *to, const cf_opt *table)
     }
 }
 
-static void bash_command(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
+static void bash_command(void *ud, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
 {
+    FILE *to = ud;
     values v = read_values(c->arguments);
     fprintf(to, "    %s)\n        options='", c->name);
     bash_options(to, own);
@@ -369,8 +371,9 @@ static void zsh_options(FILE *to, const cf_opt *table)
     }
 }
 
-static void zsh_command(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
+static void zsh_command(void *ud, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
 {
+    FILE *to = ud;
     values v = read_values(c->arguments);
     fprintf(to, "    %s) _arguments \\\n", c->name);
     zsh_options(to, own);
@@ -484,8 +487,9 @@ static void fish_options(FILE *to, const cf_cli_command *c, const cf_opt *table)
     }
 }
 
-static void fish_command(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
+static void fish_command(void *ud, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
 {
+    FILE *to = ud;
     values v = read_values(c->arguments);
     fprintf(to, "complete -c confab -n __fish_use_subcommand -f -a %s -d ", c->name);
     fish_text(to, c->summary);

@@ -62,9 +62,10 @@ static void put_options(FILE *to, const cf_opt *table)
 }
 
 /* One command: name, arguments, summary, own options. */
-static void write_command(FILE *to, const cf_cli_command *command, const cf_opt *own,
+static void write_command(void *ud, const cf_cli_command *command, const cf_opt *own,
                           const cf_opt *common)
 {
+    FILE *to = ud;
     (void)common; /* listed once, for all commands */
     fprintf(to, ".Ss confab %s\n", command->name);
     fprintf(to, ".Nm Ic %s\n.Op Ar option ...\n", command->name);

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 #include "tui/app/app.h"
+#include "tui/app/bind.h"
 #include "tui/app/command_user.h"
 #include "tui/view/kit/moves.h"
 #include "tui/widget/pager.h"
@@ -20,6 +22,7 @@ typedef struct help_view {
     cf_pager pager;
     int width; /* of the screen that the sheet was made for */
     bool settings_only;
+    char topic[128]; /* words of ":help TOPIC"; "" for the sheet */
     char filter[128]; /* words that rows must hold; "" for all rows */
     size_t n_rows, n_shown;
 } help_view;
@@ -158,6 +161,26 @@ static void add_settings(cf_app *app, cf_buf *out)
     cf_buf_deinit(&text);
 }
 
+/* What the words of the topic find, for any view. */
+static void add_topic(cf_app *app, cf_buf *out)
+{
+    enum { ROWS_MAX = 20 };
+    cf_word_index index;
+    cf_error err;
+    size_t before = out->n;
+    cf_word_index_init(&index);
+    cf_find_rows(&index, &app->keymap, cf_app_config(app));
+    cf_buf_addf(out, "# %s\n", state(app)->topic);
+    if (cf_word_index_write(&index, state(app)->topic, ROWS_MAX, out, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    }
+    if (out->n == before + strlen(state(app)->topic) + 3) {
+        cf_buf_adds(out, "Nothing has these words.\n");
+    }
+    cf_buf_adds(out, "\nThe command line, too: confab help --search; the manual: man confab\n");
+    cf_word_index_deinit(&index);
+}
+
 /* The sheet for the width of the screen. */
 static void make_sheet(cf_app *app)
 {
@@ -165,7 +188,9 @@ static void make_sheet(cf_app *app)
     cf_view_id below = app->n_stack > 1 ? app->stack[app->n_stack - 2] : CF_VIEW_CHAT;
     cf_buf out = CF_BUF_INIT, user = CF_BUF_INIT;
     s->n_rows = s->n_shown = 0;
-    if (!s->settings_only) {
+    if (s->topic[0] != '\0') {
+        add_topic(app, &out);
+    } else if (!s->settings_only) {
         cf_buf_addf(&out, "# %s\n", cf_views[below]->title);
         add_table(app, &out, below, cf_views[below]->commands);
         cf_buf_adds(&out, "\n# Everywhere\n");
@@ -174,7 +199,9 @@ static void make_sheet(cf_app *app)
         add_lines(s, &out, &user);
         cf_buf_addc(&out, '\n');
     }
-    add_settings(app, &out);
+    if (s->topic[0] == '\0') {
+        add_settings(app, &out);
+    }
     cf_pager_set(pager(app), cf_buf_str(&out));
     snprintf(pager(app)->match, sizeof pager(app)->match, "%s", s->filter);
     cf_buf_deinit(&user);
@@ -184,6 +211,7 @@ static void make_sheet(cf_app *app)
 
 static void help_enter(cf_app *app)
 {
+    state(app)->topic[0] = '\0';
     state(app)->settings_only = false;
     state(app)->filter[0] = '\0';
     make_sheet(app);
@@ -193,11 +221,15 @@ static void help_show(cf_app *app, const cf_target *target)
 {
     cf_app_open_view(app, CF_VIEW_HELP);
     state(app)->settings_only = target->kind == CF_TARGET_SETTINGS;
+    if (target->kind == CF_TARGET_TOPIC) {
+        cf_utf8_copy(state(app)->topic, sizeof state(app)->topic, target->text);
+    }
     make_sheet(app);
 }
 
 static void help_typed(cf_app *app, const char *text)
 {
+    state(app)->topic[0] = '\0'; /* letters narrow the sheet of the view */
     snprintf(state(app)->filter, sizeof state(app)->filter, "%s", text);
     make_sheet(app);
 }
@@ -215,7 +247,7 @@ static void help_status(cf_app *app, cf_buf *out)
 /* Esc shows all rows again, then leaves. */
 static void cmd_all(cf_app *app)
 {
-    if (state(app)->filter[0] == '\0') {
+    if (state(app)->filter[0] == '\0' && state(app)->topic[0] == '\0') {
         cf_app_back(app);
         return;
     }

@@ -1,0 +1,38 @@
+/*
+ * word_index.h - rows of the program's own tables found by words, best first.
+ *
+ * Place in the flow:  commands, options, keys and settings --> [word index] -->
+ *                     `confab help --search`, `:help TOPIC`.
+ * Knows: names, keys and help texts.  Does not know: what they do.
+ *
+ * A word counts the more, the fewer rows have it, and more in a name than in the
+ * help text.  "How", "the" and words like them count nothing.
+ *
+ * Memory:   owns copies of the rows; without memory for one, the search fails.
+ */
+#ifndef CF_TUI_SYS_WORD_INDEX_H
+#define CF_TUI_SYS_WORD_INDEX_H
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+
+typedef struct cf_word_index {
+    cf_arena arena;
+    struct cf_word_index_row *row; /* [n] */
+    size_t n, cap;
+    bool failed;
+} cf_word_index;
+
+void cf_word_index_init(cf_word_index *f);
+void cf_word_index_deinit(cf_word_index *f);
+
+/* `where`: "Tokens", "confab run", "setting"; `keys`: in effect, "" for none. */
+void cf_word_index_add(cf_word_index *f, const char *where, const char *keys, const char *name,
+                       const char *help);
+
+/* Appends at most `max` rows, two lines each: keys, name and where; help.
+ * Nothing where no row has one of the words.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_word_index_write(const cf_word_index *f, const char *question, size_t max,
+                                          cf_buf *out, cf_error *err);
+
+#endif
