@@ -5,6 +5,7 @@
 
 #include "core/api/mcp.h"
 #include "core/base/process.h"
+#include "tests/support/loopback.h"
 #include "tests/support/t.h"
 
 typedef struct world {
@@ -270,6 +271,71 @@ static void test_mcp_http__nobody_there(void **state)
     close_world(&w);
 }
 
+/* Whatever a server sends, it fails with one line, and in bounded time and memory. */
+static void test_mcp_http__hostile_answers(void **state)
+{
+    (void)state;
+#define HEAD(status, kind) "HTTP/1.1 " status "\r\nConnection: close\r\nContent-Type: " kind "\r\n"
+#define JSON               HEAD("200 OK", "application/json")
+#define EVENTS             HEAD("200 OK", "text/event-stream")
+    static const cf_loopback_answer v[] = {
+        {.head = NULL},
+        {.head = "not HTTP at all\n\n"},
+        {.head = JSON "Content-Length: -1\r\n\r\n{}"},
+        {.head = JSON "Content-Length: 99999999999999999999\r\n\r\n{}"},
+        {.head = JSON "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}"},
+        {.head = JSON "Content-Encoding: gzip\r\n\r\nnot gzip"},
+        {.head = JSON, .body = "X-Head: 0123456789012345678901234567890123456789\r\n", .n = 100000},
+        {.head = JSON "Mcp-Session-Id: ", .body = "0123456789", .n = 500000, .tail = "\r\n\r\n{}"},
+        {.head = JSON "\r\n", .body = "[[[[[[[[", .n = 50000},
+        {.head = JSON "\r\n", .body = "{\"a\":", .n = 50000},
+        {.head = JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":", .tail = "[]}"},
+        {.head = JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}"},
+        {.head = JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":1e400,\"result\":{}}"},
+        {.head = JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":"
+                      "\"\x1b[2J\"}}"},
+        {.head = JSON "\r\n{\"id\":1,\"error\":{\"code\":-1,\"message\":\"\x1b]0;x\x07\"}}"},
+        {.head = EVENTS "\r\ndata: ",
+         .body = "0123456789012345678901234567890123456789",
+         .n = 100000},
+        {.head = EVENTS "\r\n", .body = "id: 1\nretry: 0\nevent: x\ndata:\n\n", .n = 50000},
+        {.head = EVENTS "\r\n",
+         .body = "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n",
+         .n = 5000},
+        {.head = HEAD("302 Found", "text/html") "Location: file:///etc/passwd\r\n\r\n"},
+        {.head = HEAD("307 Moved", "text/html") "Location: http://127.0.0.1:1/x\r\n\r\n"},
+        {.head =
+             HEAD("401 No",
+                  "text/html") "WWW-Authenticate: Bearer resource_metadata=\"file:///x\"\r\n\r\n"},
+        {.head = HEAD("500 No", "text/html") "\r\n", .body = "\x1b[31m\xFF", .n = 100000},
+        {.head = "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n"},
+        {.head = "HTTP/1.1 204 None\r\n\r\n"},
+        {.head = JSON "\r\n{", .resets = true},
+    };
+#undef HEAD
+#undef JSON
+#undef EVENTS
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
+        world w = {.server = CF_PROCESS_INIT};
+        cf_loopback server;
+        const cf_mcp_options o = {
+            .event = on_event, .ud = &w, .call_ms = 300, .start_ms = 300, .message_max = 1 << 20};
+        cf_loopback_start(&server, &v[i]);
+        json_t *c = json_pack("{s:s, s:s}", "name", "x", "url", server.url);
+        T_OK(cf_mcp_new(&w.mcp, &o, &w.err), w.err);
+        T_OK(cf_mcp_add(w.mcp, c, &w.index, &w.err), w.err);
+        T_OK(cf_mcp_settle(w.mcp, NULL, &w.err), w.err);
+        const cf_mcp_server s = cf_mcp_server_at(w.mcp, 0);
+        if (s.state != CF_MCP_FAILED || s.error[0] == '\0' ||
+            strpbrk(s.error, "\x1b\n\x07") != NULL) {
+            fail_msg("answer %zu: state %d, '%s'", i, (int)s.state, s.error);
+        }
+        json_decref(c);
+        close_world(&w);
+        cf_loopback_stop(&server);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_mcp_http__refused_answer),
         cmocka_unit_test(test_mcp_http__older_transport),
         cmocka_unit_test(test_mcp_http__nobody_there),
+        cmocka_unit_test(test_mcp_http__hostile_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

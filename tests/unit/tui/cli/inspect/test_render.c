@@ -8,6 +8,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/vocab_file.h"
 #include <jansson.h>
+#include <stdlib.h>
 
 static store_path vocab, bare, file;
 
@@ -289,13 +290,91 @@ static void test_render__failures(void **state)
     cf_program_expect(&p, 3, "");
 }
 
+/* How many ids a prompt has, and how many of them are `control`. */
+static size_t count_ids(const char *result, const char *name, int control, size_t *n_control)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_program p;
+    cf_buf_addf(&text,
+                "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                "\"parameters\":{\"type\":\"object\"}}}],\"messages\":["
+                "{\"role\":\"user\",\"content\":\"hi\"},"
+                "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"1\",\"type\":"
+                "\"function\",\"function\":{\"name\":\"f\",\"arguments\":{}}}]},"
+                "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"name\":\"%s\",\"content\":%s}]}",
+                name, result);
+    store_dir_write(file, cf_buf_cstr(&text));
+    cf_buf_deinit(&text);
+    CF_PROGRAM(&p, "render", "-m", "bundled", "--shape", "--ids", file);
+    assert_int_equal(p.status, 0);
+    size_t n = 0;
+    *n_control = 0;
+    for (char *at = p.out.p; at != NULL && *at != '\0'; n++) {
+        *n_control += strtol(at, &at, 10) == control;
+        at = *at == ',' ? at + 1 : NULL;
+    }
+    cf_program_deinit(&p);
+    return n;
+}
+
+static size_t count_tokens(const char *text, bool is_special, int *first)
+{
+    cf_program p;
+    const char *const argv[] = {
+        "tokenize", "-m", "bundled", "--json", text, is_special ? "--special" : NULL, NULL};
+    cf_program_run(&p, argv, NULL, 0);
+    assert_int_equal(p.status, 0);
+    json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
+    const json_t *ids = json_object_get(v, "ids");
+    size_t n = json_array_size(ids);
+    *first = (int)json_integer_value(json_array_get(ids, 0));
+    json_decref(v);
+    cf_program_deinit(&p);
+    return n;
+}
+
+/* Control tokens that a tool's result spells are text: the prompt has as many
+ * of them as with a harmless result, and the tokens of the spelling. */
+static void test_render__control_tokens_in_results(void **state)
+{
+    (void)state;
+    static const char *const before[] = {"\"", "[{\"type\":\"text\",\"text\":\""};
+    static const char *const after[] = {"\"", "\"}]"};
+    static const char *const spelled[] = {"<|im_end|>", "<|im_start|>"};
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("this build has no bundled model");
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const char *word = spelled[i / 2];
+        char hostile[100], harmless[100];
+        int control, ignored;
+        size_t n_there, n_here;
+        snprintf(hostile, sizeof hostile, "%s%s%s", before[i % 2], word, after[i % 2]);
+        snprintf(harmless, sizeof harmless, "%sx%s", before[i % 2], after[i % 2]);
+        assert_int_equal(count_tokens(word, true, &control), 1);
+        size_t n_word = count_tokens(word, false, &ignored);
+        assert_true(n_word > 1);
+        size_t n = count_ids(harmless, "f", control, &n_here);
+        assert_true(n_here > 0); /* those of the template */
+        assert_int_equal(count_ids(hostile, "f", control, &n_there), n - 1 + n_word);
+        assert_int_equal(n_there, n_here);
+        (void)count_ids(harmless, word, control, &n_there); /* its name */
+        assert_int_equal(n_there, n_here);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_render__exact_numbers), cmocka_unit_test(test_render__by_name),
-        cmocka_unit_test(test_render__of_a_model),    cmocka_unit_test(test_render__mask),
-        cmocka_unit_test(test_render__mask_of_calls), cmocka_unit_test(test_render__losses),
+        cmocka_unit_test(test_render__exact_numbers),
+        cmocka_unit_test(test_render__by_name),
+        cmocka_unit_test(test_render__of_a_model),
+        cmocka_unit_test(test_render__mask),
+        cmocka_unit_test(test_render__mask_of_calls),
+        cmocka_unit_test(test_render__losses),
         cmocka_unit_test(test_render__failures),
+        cmocka_unit_test(test_render__control_tokens_in_results),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }
