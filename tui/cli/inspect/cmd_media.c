@@ -10,16 +10,23 @@
 
 #include "core/api/media.h"
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "tui/cli/answers/json_text.h"
 #include "tui/cli/inspect/media_png.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/media_parts.h"
 
+/* A file of numbers. */
+typedef struct numbers {
+    cf_os_out out;
+    bool is_open;
+} numbers;
+
 typedef struct media {
     cf_cli *cli;
     const char *blocks_path, *rows_path, *png_path;
     size_t n_png;
-    FILE *blocks, *rows;
+    numbers blocks, rows;
 } media;
 
 static void write_blocks_json(cf_buf *out, const cf_media_input *in)
@@ -112,10 +119,9 @@ static void describe(media *m, const cf_media_input *in, const char *path)
                 (double)in->encode_us * 1e-3);
 }
 
-static cf_status put(FILE *to, const float *v, size_t n, cf_error *err)
+static cf_status put(numbers *to, const float *v, size_t n, cf_error *err)
 {
-    return to == NULL || fwrite(v, sizeof *v, n, to) == n ? CF_OK
-                                                          : cf_fail(err, CF_EIO, "write error");
+    return to->is_open ? cf_os_out_put(&to->out, v, n * sizeof *v, err) : CF_OK;
 }
 
 static cf_status one(media *m, const char *path, cf_error *err)
@@ -125,9 +131,9 @@ static cf_status one(media *m, const char *path, cf_error *err)
     cf_status st = CF_OK;
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        CF_THEN(st, put(m->blocks, b->data, cf_media_block_size(b, in->is_sound), err));
+        CF_THEN(st, put(&m->blocks, b->data, cf_media_block_size(b, in->is_sound), err));
     }
-    CF_THEN(st, put(m->rows, in->rows, in->n_row * in->row_width, err));
+    CF_THEN(st, put(&m->rows, in->rows, in->n_row * in->row_width, err));
     if (m->png_path != NULL) {
         CF_THEN(st, cf_media_png(in, m->png_path, &m->n_png, err));
     }
@@ -140,16 +146,18 @@ static cf_status one(media *m, const char *path, cf_error *err)
     return st;
 }
 
-static cf_status open_file(FILE **out, const char *path, cf_error *err)
+static cf_status open_file(numbers *f, const char *path, cf_error *err)
 {
-    *out = path != NULL ? fopen(path, "wb") : NULL;
-    return path == NULL || *out != NULL ? CF_OK
-                                        : cf_fail(err, CF_EIO, "%s: cannot be written", path);
+    if (path != NULL) {
+        CF_TRY(cf_os_out_open(&f->out, path, err));
+        f->is_open = true;
+    }
+    return CF_OK;
 }
 
-static cf_status close_file(FILE *f, const char *path, cf_error *err)
+static cf_status close_file(numbers *f, cf_status st, cf_error *err)
 {
-    return f == NULL || fclose(f) == 0 ? CF_OK : cf_fail(err, CF_EIO, "%s: write error", path);
+    return f->is_open ? cf_os_out_close(&f->out, st, 0644, err) : st;
 }
 
 static cf_status all(media *m, char **paths, int n, cf_error *err)
@@ -203,11 +211,8 @@ static int run_media(cf_cli *cli, void *state)
     m->cli = cli;
     cf_error err;
     cf_status st = all(m, cli->args, cli->n_args, &err);
-    cf_error late;
-    cf_error *to = st == CF_OK ? &err : &late;
-    cf_status closed = close_file(m->blocks, m->blocks_path, to);
-    CF_THEN(closed, close_file(m->rows, m->rows_path, to));
-    st = st == CF_OK ? closed : st;
+    st = close_file(&m->blocks, st, &err);
+    st = close_file(&m->rows, st, &err);
     int status = st == CF_OK ? print(m) : cf_cli_fail(cli, &err);
     return status;
 }

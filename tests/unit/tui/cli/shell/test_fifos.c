@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/support/program.h"
+#include "tests/support/seeing_model.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
@@ -62,13 +63,16 @@ static void test_fifos__written_files(void **state)
     (void)state;
     static const char *const commands[][12] = {
         {"complete", "-n", "1", "--logits", "@fifo", "hi"},
-        {"history", "export", "--db", "@h.db", "--all", "--output", "@fifo"},
+        {"history", "export", "--db", "@h.db", "--all", "--format", "openai", "--output", "@fifo"},
         {"sweep", "--no-store", "--junit", "@fifo", "@plan.txt"},
         {"db", "backup", "--db", "@h.db", "@fifo"},
         {"report", "--db", "@h.db", "--output", "@fifo", "ID"},
-        {"media", "--png", "@fifo", "@red.png"},
-        {"media", "--rows", "@fifo", "@red.png"},
-        {"media", "--blocks", "@fifo", "@red.png"},
+        {"media", "-m", "@seeing.gguf", "--mmproj", "@mmproj.gguf", "--png", "@fifo",
+         "tests/fuzz/corpus/picture/rgb.png"},
+        {"media", "-m", "@seeing.gguf", "--mmproj", "@mmproj.gguf", "--rows", "@fifo",
+         "tests/fuzz/corpus/picture/rgb.png"},
+        {"media", "-m", "@seeing.gguf", "--mmproj", "@mmproj.gguf", "--blocks", "@fifo",
+         "tests/fuzz/corpus/picture/rgb.png"},
     };
     NEED_PROGRAM();
     cf_program p;
@@ -79,10 +83,14 @@ static void test_fifos__written_files(void **state)
     make_history(db);
     store_dir_put_text("one.jsonl", "{\"name\":\"a\",\"prompt\":\"hi\"}\n");
     store_dir_put_text("plan.txt", "prompts one.jsonl\nmodel script:script.json\n");
-    store_dir_put_text("red.png", "not a picture");
+    store_path seeing, projector, other;
+    store_dir_path(seeing, "seeing.gguf");
+    store_dir_path(projector, "mmproj.gguf");
+    store_dir_path(other, "other.gguf");
+    assert_true(cf_seeing_write(seeing, projector, other));
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         run(&p, commands[i]);
-        if (p.status == 0 || p.status > 5 || strstr(cf_buf_cstr(&p.err), "(see:") != NULL) {
+        if (p.status < 3 || p.status > 5 || strstr(cf_buf_cstr(&p.err), "(see:") != NULL) {
             fail_msg("%s %s: status %d, %s", commands[i][0], commands[i][1], p.status,
                      cf_buf_cstr(&p.err));
         }
