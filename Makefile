@@ -6,6 +6,7 @@
 #   make check      every test, packages assumed present
 #   make check-all  every test, again under ASan+UBSan with tight buffers, and
 #                   under TSan; headers; ARM64
+#   make engine-llama LLAMA=PREFIX  the llama.cpp that lies there as a second engine
 #   make fuzz T=x SECONDS=60     one fuzz target, with libFuzzer (clang)
 #   make lint       the linters on what changed; make lint-all on everything
 #   make format deps install uninstall cov clean
@@ -39,7 +40,7 @@ LOADED_PKGS  := openblas
 ALL_PKGS     := $(CORE_PKGS) $(STORAGE_PKGS) $(TUI_PKGS)
 
 # pkg-config is asked once, and only when something is to be built.
-NO_BUILD := deps deps-test clean format help uninstall
+NO_BUILD := deps deps-test clean format help uninstall engine-llama
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(ALL_PKGS); do $(PKG) --exists $$p 2>/dev/null || echo $$p; done)
 PKG_CFLAGS := $(if $(MISSING),,$(shell $(PKG) --cflags $(ALL_PKGS) 2>/dev/null))
@@ -77,7 +78,9 @@ LINK_release := $(if $(filter Linux,$(OS)),-Wl$(comma)-z$(comma)relro$(comma)-z$
 LINK_FLAGS = $(VARIANT_$(VARIANT)) $(LINK_$(VARIANT)) $(LDFLAGS)
 
 # ---- files ------------------------------------------------------------------
-CORE_SRC      := $(sort $(wildcard core/*/*.c core/*/*/*.c))
+# A helper is a program of its own, made by engine-llama.
+HELPER_SRC    := $(wildcard core/helper/*.c)
+CORE_SRC      := $(filter-out $(HELPER_SRC),$(sort $(wildcard core/*/*.c core/*/*/*.c)))
 TEMPLATES_SRC := $(sort $(wildcard templates/*.c templates/*/*.c))
 STORAGE_SRC   := $(sort $(wildcard storage/*.c storage/*/*.c))
 TUI_SRC       := $(sort $(wildcard tui/*.c tui/*/*.c tui/*/*/*.c))
@@ -200,6 +203,25 @@ build/release/confab:
 	$(MAKE) VARIANT=release $@
 endif
 
+# ---- llama.cpp as a second engine -------------------------------------------
+# A helper program of its own, compiled against the llama.h that the user has and
+# linked with that library: PREFIX/include and PREFIX/lib.  Compiled twice, since
+# the library says its version only when it is called.
+HELPER_LLAMA := $(B)/plugins/confab-llama
+helper_cc = $(CC) $(filter-out -MMD -MP,$(BASE_CFLAGS)) $(VARIANT_$(VARIANT)) -isystem '$(LLAMA)/include' \
+  -DCF_LLAMA_LIB='"$(abspath $(LLAMA))/lib"' $(1) core/helper/helper_main.c core/helper/engine_llama.c \
+  -L'$(LLAMA)/lib' -lllama -lggml -lggml-base -Wl,-rpath,'$(abspath $(LLAMA))/lib' -Wl,-z,now -lpthread -o $(2)
+engine-llama:
+	$(if $(LLAMA),,$(error missing: LLAMA=PREFIX, the folder that has include/llama.h and lib/libllama.so))
+	$(foreach f,include/llama.h lib/libllama.so lib/libggml.so,$(if $(wildcard $(LLAMA)/$f),,$(error missing: $(LLAMA)/$f)))
+	@mkdir -p $(dir $(HELPER_LLAMA))
+	@has=$$(grep -c 'llama_version *(void)' '$(LLAMA)/include/llama.h'); \
+	if [ "$$has" = 0 ]; then $(call helper_cc,,$(HELPER_LLAMA).new); else \
+	  $(call helper_cc,-DCF_LLAMA_VERSION='""',$(HELPER_LLAMA).new) && \
+	  is=$$($(HELPER_LLAMA).new --version) && \
+	  $(call helper_cc,-DCF_LLAMA_VERSION="\"$$is\"",$(HELPER_LLAMA).new); fi && \
+	mv $(HELPER_LLAMA).new $(HELPER_LLAMA) && echo "$(HELPER_LLAMA): $$($(HELPER_LLAMA) --version)"
+
 # ---- the library ------------------------------------------------------------
 LIB_A  := $(B)/libconfab.a
 LIB_SO := $(B)/libconfab.so.0
@@ -235,6 +257,8 @@ install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS) $(INCLUDE)/.made
 	install -d $D$(BINDIR) $D$(LIBDIR)/pkgconfig $D$(MANDIR)/man1 \
 	  $D$(BASH_DIR) $D$(ZSH_DIR) $D$(FISH_DIR) $D$(DOC_DIR)/examples
 	install -m 755 $(B)/confab $D$(BINDIR)/confab
+	[ ! -x $(HELPER_LLAMA) ] || { install -d $D$(LIBDIR)/confab && \
+	  install -m 755 $(HELPER_LLAMA) $D$(LIBDIR)/confab/confab-llama; }
 	install -m 644 docs/confab.1 $D$(MANDIR)/man1/confab.1
 	install -m 644 $(B)/completion.bash $D$(BASH_DIR)/confab
 	install -m 644 $(B)/completion.zsh $D$(ZSH_DIR)/_confab
@@ -278,7 +302,7 @@ uninstall:
 	  $D$(LIBDIR)/libconfab.a $D$(LIBDIR)/libconfab.so.0 \
 	  $D$(LIBDIR)/libconfab.so.$(VERSION) \
 	  $D$(LIBDIR)/libconfab.so $D$(LIBDIR)/pkgconfig/confab.pc
-	rm -rf $D$(INCLUDEDIR)/confab $D$(DOC_DIR)
+	rm -rf $D$(INCLUDEDIR)/confab $D$(LIBDIR)/confab $D$(DOC_DIR)
 
 # A Debian package, build/confab_VERSION_ARCH.deb.
 deb: $(B)/confab $(LIB_A) $(LIB_SO)
@@ -320,6 +344,16 @@ $(SUPPORT_A): $(call obj,$(SUPPORT_SRC))
 TEST_BUNDLED := $(B)/tests/support/link/bundled_file.o
 $(TEST_BUNDLED): OPT = $(if $(BUNDLED),-DCF_BUNDLED_FILE='"$(abspath $(BUNDLED))"')
 $(TEST_BUNDLED): $(B)/.bundled
+# The helper of an engine that only tests have, where CONFAB_PLUGINS may point to.
+FAKE_HELPER := $(B)/tests/support/helper/confab-llama
+$(FAKE_HELPER): tests/support/helper/fake_engine.c $(HELPER_SRC) core/api/engine_plugin.h
+	@mkdir -p $(@D)
+	$(call step,$@)$(CC) $(BASE_CFLAGS) $(VARIANT_$(VARIANT)) $(WARN) $(filter %fake_engine.c %helper_main.c,$^) -lpthread -o $@
+$(B)/tests/unit/core/infer/test_plugin.o: OPT = -DCF_FAKE_HELPER='"$(abspath $(FAKE_HELPER))"' \
+  -DCF_BUNDLED_FILE='"$(abspath $(BUNDLED))"'
+$(B)/tests/unit/core/infer/test_plugin: | $(FAKE_HELPER)
+$(B)/tests/unit/tui/cli/shell/test_llama.o: OPT = -DCF_FAKE_FOLDER='"$(abspath $(dir $(FAKE_HELPER)))"'
+$(B)/tests/unit/tui/cli/shell/test_llama: | $(FAKE_HELPER)
 TEST_LINK := $(if $(filter release,$(VARIANT)),-Wl$(comma)--strip-debug)
 
 LINK_core      := $(CORE_A)
@@ -486,7 +520,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all deb dist npm wheel perf check check-all check-arm64 check-docs check-headers check-examples build-tests mutate fuzz fuzz-run run test \
+.PHONY: all engine-llama deb dist npm wheel perf check check-all check-arm64 check-docs check-headers check-examples build-tests mutate fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
         $(LINT) cov clean install install-strip uninstall
 

@@ -50,17 +50,17 @@ typedef struct cf_chat_options {
      * off counts. */
     bool has_asked;
     uint32_t asked;
-    bool sends_thinking; /* to a server: earlier turns with their thinking */
-    bool as_is;          /* messages and tools reach the template as they are; see
+    bool sends_thinking;   /* to a server: earlier turns with their thinking */
+    bool as_is;            /* messages and tools reach the template as they are; see
                    cf_prompt_renderer */
-    uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
-    uint32_t max_calls;  /* the reply ends after so many, and has no more; 0: no
+    uint32_t max_tokens;   /* of the reply, thinking included; 0: no limit */
+    uint32_t max_calls;    /* the reply ends after so many, and has no more; 0: no
                             limit.  Built-in core only */
     bool sends_call_parts; /* arguments are reported while they are written */
-    bool stops_on_loop;  /* end a reply that repeats itself, thinks on and on,
+    bool stops_on_loop;    /* end a reply that repeats itself, thinks on and on,
                             or writes JSON without an end; else only a note
                             says so */
-    const cf_str *stop;  /* [n_stop], none empty */
+    const cf_str *stop;    /* [n_stop], none empty */
     size_t n_stop;
     const cf_token *stop_ids; /* [n_stop_ids] tokens that end the reply and are
                                  not part of it; built-in core only */
@@ -165,6 +165,7 @@ typedef struct cf_timings {
     uint32_t n_drafted;           /* tokens that were guessed */
     uint32_t n_accepted;          /* of them, that were right */
     uint32_t n_retries;           /* requests sent again */
+    const char *engine;           /* as in cf_engine_info; NULL: not a local model */
 } cf_timings;
 
 typedef struct cf_stop {

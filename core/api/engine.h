@@ -61,6 +61,12 @@ typedef struct cf_engine_options {
     const char *kernel_set; /* one of cf_about.kernel; NULL: the best */
     cf_blas_choice encoder_blas;
     cf_cache_type cache; /* of sessions that say none */
+    /* The program of an engine plug-in (engine_plugin.h), which computes in a process
+     * of its own; NULL: confab itself. */
+    const char *plugin;
+    uint32_t n_gpu_layers; /* of a plug-in, where has_gpu_layers; else all */
+    bool has_gpu_layers;
+    uint32_t n_ctx; /* tokens that all sessions of a plug-in share; 0: as cf_engine_plan() */
 } cf_engine_options;
 
 /*
@@ -81,6 +87,11 @@ CF_MUST_USE cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, 
                                             const cf_engine_options *opts, cf_error *err);
 void cf_engine_close(cf_engine *engine);
 
+/* Appends the name and version of the engine whose plug-in this program is.
+ * CF_ENOTFOUND, CF_EIO; CF_EUNSUPPORTED, and why, where it cannot be used; CF_EBUSY
+ * where it ends by itself. */
+CF_MUST_USE cf_status cf_engine_plugin_name(cf_buf *out, const char *program, cf_error *err);
+
 const cf_tokenizer *cf_engine_tokenizer(const cf_engine *engine);
 
 /* How a model pools a text into one vector; numbered as ARCH.pooling_type in
@@ -94,13 +105,14 @@ typedef enum cf_pooling {
 } cf_pooling;
 
 typedef struct cf_engine_info {
-    const char *arch; /* "llama", "qwen3" ...; borrowed, like all here */
-    const char *name; /* general.name, "" when absent */
-    const char *path; /* "" for memory */
-    const char *kernel_set;
-    const char *file_type; /* most common tensor type: "Q4_K" ... */
-    const char *load_as;   /* as in the options; NULL: weights as they are */
-    uint64_t file_bytes;   /* of all parts */
+    const char *arch;       /* "llama", "qwen3" ...; borrowed, like all here */
+    const char *name;       /* general.name, "" when absent */
+    const char *path;       /* "" for memory */
+    const char *engine;     /* "own", or a plug-in's "llama.cpp v0.5.0 (CPU)" */
+    const char *kernel_set; /* of a plug-in the same text as `engine` */
+    const char *file_type;  /* most common tensor type: "Q4_K" ... */
+    const char *load_as;    /* as in the options; NULL: weights as they are */
+    uint64_t file_bytes;    /* of all parts */
     uint64_t weight_bytes;
     uint64_t step_bytes; /* of them, that one token reads: not the experts that
                             are not chosen, nor other tokens' embeddings */

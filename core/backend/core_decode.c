@@ -200,6 +200,7 @@ static cf_status render(cf_chat__decode *d, cf_arena *arena, cf_prompt *prompt, 
     uint64_t t = cf_os_monotonic_us();
     cf_status st = cf_chat__core_render(d->c, d->run->request, arena, &d->media, prompt, err);
     out->timings.render_us = cf_os_monotonic_us() - t;
+    out->timings.engine = cf_engine_get_info(d->c->engine).engine;
     if (st != CF_OK) {
         return st == CF_ENOMEM || st == CF_ECANCELLED
                    ? st

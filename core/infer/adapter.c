@@ -297,6 +297,7 @@ cf_status cf_adapter_open(cf_adapter **out, const cf_engine *engine, const char 
 {
     source s = {0};
     CF_TRY(cf_engine__need_weights(engine, err));
+    CF_TRY(cf_engine__need_own(engine, "--lora", err));
     cf_adapter *a = cf_calloc(1, sizeof *a);
     if (a == NULL) {
         return cf_oom(err);

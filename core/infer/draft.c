@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/infer/engine_impl.h"
 #include "core/infer/proposer.h"
 #include "core/infer/recall.h"
 
@@ -247,6 +248,9 @@ cf_status cf_draft_begin(cf_draft *d, cf_session *session, cf_cancel *cancel, cf
     size_t n;
     const cf_token *ids = cf_session_tokens(session, &n);
     cf_recall_truncate(&d->recall, d->n_source);
+    if (cf_session_engine(session)->plugin != NULL) {
+        d->n_max = 0; /* the bits of its logits hang on a token's company */
+    }
     if (d->n_max > 0) {
         CF_TRY(cf_recall_add(&d->recall, ids, n, err));
     }

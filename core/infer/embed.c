@@ -149,6 +149,7 @@ static cf_status check_model(const cf_engine *e, cf_error *err)
     const cf_arch *arch = e->hp.arch;
     bool is_ranker = e->hp.pooling == CF_POOLING_RANK;
     CF_TRY(cf_engine__need_weights(e, err));
+    CF_TRY(cf_engine__need_own(e, "embeddings", err));
     if (pooling_of(e) == CF_POOLING_NONE) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the model makes no embeddings: its file declares no "

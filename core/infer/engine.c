@@ -10,6 +10,7 @@
 #include "core/infer/engine_impl.h"
 #include "core/infer/gguf_tokenizer.h"
 #include "core/infer/nextn.h"
+#include "core/infer/plugin.h"
 
 /* By cf_cache_type. */
 static const struct {
@@ -148,6 +149,41 @@ static cf_status load_weights(cf_engine *e, const cf_engine_options *o, cf_error
     return CF_OK;
 }
 
+/* Has a plug-in compute in place of weights: the engine has its sizes, layers
+ * without keys and values, and a workspace for one row of logits. */
+static cf_status load_plugin(cf_engine *e, const cf_engine_options *o, cf_error *err)
+{
+    cf_plugin_options options = {
+        .n_ctx = o->n_ctx,
+        /* Threads that wait for each other by spinning need free processors. */
+        .n_threads = o->n_threads != 0 ? o->n_threads : (cf_os_n_cpus() + 1) / 2,
+        .n_gpu_layers = o->has_gpu_layers ? (int32_t)(o->n_gpu_layers & INT32_MAX) : -1};
+    snprintf(options.cache, sizeof options.cache, "%s", caches[o->cache].name);
+    CF_TRY(cf_plugin_open(&e->plugin, o->plugin, cf_gguf_path(e->gguf), &options, err));
+    const cf_plugin_info *about = cf_plugin_about(e->plugin);
+    if (about->n_vocab != cf_tokenizer_n_vocab(e->tok)) {
+        return cf_fail(err, CF_EUNSUPPORTED, "%s has %u tokens, and the file's vocabulary %zu",
+                       about->engine, about->n_vocab, cf_tokenizer_n_vocab(e->tok));
+    }
+    e->hp.n_vocab = about->n_vocab;
+    e->hp.n_embd = about->n_embd;
+    e->hp.n_layer = about->n_layer;
+    e->hp.n_ctx_train = about->n_ctx_train;
+    e->n_threads = about->n_threads;
+    e->cache = cf_cache_named(cf_str_from(about->cache));
+    e->hp.layer = cf_calloc(about->n_layer, sizeof *e->hp.layer);
+    e->ws.plan.n_row = CF_BATCH_DEFAULT;
+    e->ws.plan.n_logit = 1;
+    e->ws.p = cf_alloc_aligned(64, about->n_vocab * sizeof(float));
+    if (e->hp.layer == NULL || e->ws.p == NULL) {
+        return cf_oom_for(err, "an engine");
+    }
+    CF_TRY(cf_engine__make_layouts(e, err));
+    CF_TRY(cf_session__grow_rows(e, err));
+    e->has_weights = true;
+    return CF_OK;
+}
+
 /* A string of the metadata as a C string, "" when absent. */
 static cf_status copy_meta(const cf_gguf *g, const char *key, char **out, cf_error *err)
 {
@@ -168,6 +204,13 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts, cf_error *err
     cf_hparams_glance(&e->hp, e->gguf);
     if (o->metadata_only) {
         return CF_OK;
+    }
+    if (o->plugin != NULL && !o->vocab_only) {
+        if (e->folder != NULL) {
+            return cf_fail(err, CF_EUNSUPPORTED, "a folder: the engine needs a GGUF file");
+        }
+        CF_TRY(cf_gguf_tokenizer(&e->tok, e->gguf, err));
+        return load_plugin(e, o, err);
     }
     bool has_weights = e->folder == NULL || cf_hub_folder_no_weights(e->folder) == NULL;
     if (has_weights && !o->vocab_only) {
@@ -256,6 +299,7 @@ void cf_engine_close(cf_engine *e)
         return;
     }
     cf_nextn_close(e->nextn);
+    cf_plugin_close(e->plugin);
     cf_engine__free_passes(e);
     for (size_t s = 0; s < CF_ROPE_SETS; s++) {
         for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
@@ -300,6 +344,14 @@ const cf_kv_layout *cf_engine__kv_of_type(const cf_engine *e, uint32_t type)
     return i < CF_CACHE_COUNT ? &e->kv[i] : NULL;
 }
 
+cf_status cf_engine__need_own(const cf_engine *e, const char *what, cf_error *err)
+{
+    return e->plugin == NULL
+               ? CF_OK
+               : cf_fail(err, CF_EINVAL, "%s: only confab's own engine has this, not %.100s", what,
+                         cf_plugin_engine(e->plugin));
+}
+
 cf_status cf_engine__check_files(const cf_engine *e, cf_error *err)
 {
     return e->folder != NULL ? cf_safetensors_check(cf_hub_folder_files(e->folder), err)
@@ -323,6 +375,11 @@ cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)
 
 cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked, uint32_t *out, cf_error *err)
 {
+    if (e->plugin != NULL) {
+        uint32_t n_ctx = cf_plugin_about(e->plugin)->n_ctx;
+        *out = asked != 0 && asked < n_ctx ? asked : n_ctx;
+        return CF_OK;
+    }
     if (asked > CF_CTX_MAX) {
         return cf_fail(err, CF_EINVAL, "a context of %u tokens, at most %d are allowed", asked,
                        CF_CTX_MAX);
@@ -343,6 +400,10 @@ cf_status cf_engine_plan(const cf_engine *e, uint32_t n_ctx, cf_cache_type cache
 {
     CF_TRY(cf_engine__need_weights(e, err));
     CF_TRY(cf_engine__n_ctx(e, n_ctx, &n_ctx, err));
+    if (e->plugin != NULL) { /* the engine's own process has the memory */
+        *out = (cf_plan){.mapped_bytes = cf_gguf_file_bytes(e->gguf)};
+        return CF_OK;
+    }
     cf_ws_model m = cf_engine__ws_model(e);
     cf_ws_plan ws;
     cf_ws_plan_make(&ws, &m, e->hp.arch->is_encoder ? n_ctx : CF_BATCH_DEFAULT, n_ctx);

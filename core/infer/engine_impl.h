@@ -40,6 +40,7 @@ struct cf_engine {
     struct cf_engine *nextn; /* the file's draft layer as a model (nextn.h), or NULL */
     bool has_weights;
     unsigned n_threads;
+    struct cf_plugin *plugin; /* what computes in place of weights; NULL: confab itself */
 
     pthread_mutex_t pass_lock;
     cf_pool *pool;
@@ -69,6 +70,9 @@ CF_MUST_USE cf_status cf_engine__check_files(const cf_engine *e, cf_error *err);
 /* CF_EINVAL when the engine has only a vocabulary, CF_EUNSUPPORTED for a
  * folder without weights that can be run. */
 CF_MUST_USE cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err);
+
+/* CF_EINVAL, naming what needs it, for an engine whose arithmetic is a plug-in's. */
+CF_MUST_USE cf_status cf_engine__need_own(const cf_engine *e, const char *what, cf_error *err);
 
 /* Frees what passes of an engine took. */
 void cf_engine__free_passes(cf_engine *e);

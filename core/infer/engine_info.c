@@ -6,6 +6,7 @@
 
 #include "core/base/hash.h"
 #include "core/infer/engine_impl.h"
+#include "core/infer/plugin.h"
 #include "core/json/json.h"
 
 enum { ITEMS_SHOWN = 8, EDGE_BYTES = 64 << 10 };
@@ -36,7 +37,7 @@ static uint64_t step_bytes(const cf_engine *e, const cf_gguf_tensor *t)
 {
     const cf_expert_hparams *x = &e->hp.expert;
     bool is_tied = e->w.output.p == e->w.embd.p;
-    if (!e->has_weights) {
+    if (!e->has_weights || e->plugin != NULL) {
         return t->bytes;
     }
     if (x->n != 0 && cf_weights_is_expert(t->name)) {
@@ -54,7 +55,8 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
         .arch = e->arch,
         .name = e->name,
         .path = e->folder != NULL ? cf_hub_folder_path(e->folder) : cf_gguf_path(e->gguf),
-        .kernel_set = e->k->name,
+        .engine = e->plugin != NULL ? cf_plugin_engine(e->plugin) : "own",
+        .kernel_set = e->plugin != NULL ? cf_plugin_engine(e->plugin) : e->k->name,
         .file_type = main_type(e),
         .file_bytes =
             e->folder != NULL ? cf_hub_folder_bytes(e->folder) : cf_gguf_file_bytes(e->gguf),
@@ -80,7 +82,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
         info.step_bytes += step_bytes(e, t);
         info.n_param += t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
     }
-    if (e->has_weights) {
+    if (e->has_weights && e->plugin == NULL) {
         const cf_layer_hparams *l = &e->hp.layer[0];
         info.n_expert = e->hp.expert.n;
         info.n_expert_used = e->hp.expert.n_used;

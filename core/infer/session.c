@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/infer/adapter_impl.h"
+#include "core/infer/plugin.h"
 #include "core/infer/prefix_cache.h"
 
 /* ---- making ------------------------------------------------------------- */
@@ -19,6 +20,11 @@ void cf_session_free(cf_session *s)
 {
     if (s == NULL) {
         return;
+    }
+    if (s->sequence.ticket != 0) {
+        pthread_mutex_lock(&s->engine->pass_lock);
+        cf_plugin_forget(s->engine->plugin, s);
+        pthread_mutex_unlock(&s->engine->pass_lock);
     }
     if (s->kv.page != NULL) {
         cf_kv_deinit(&s->kv);
@@ -81,6 +87,9 @@ static cf_status make_room(cf_engine *e, const sizes *z, cf_error *err)
     cf_ws_plan ws;
     cf_plan plan;
     uint32_t n_row = z->n_batch > CF_BATCH_MIN ? z->n_batch : CF_BATCH_MIN;
+    if (e->plugin != NULL) { /* it has its own */
+        return CF_OK;
+    }
     cf_ws_plan_make(&ws, &m, n_row, z->n_ctx);
     cf_plan_make(&plan, &ws, &m, z->layout, z->n_ctx);
     pthread_mutex_lock(&e->pass_lock);
@@ -100,7 +109,7 @@ cf_status cf_session_new(cf_session **out, cf_engine *e, const cf_session_option
     sizes z = {.n_batch = o->n_batch != 0 ? o->n_batch : CF_BATCH_DEFAULT};
     cf_session *s = NULL;
     CF_TRY(cf_engine__need_weights(e, err));
-    if (e->hp.arch->is_encoder) {
+    if (e->hp.arch != NULL && e->hp.arch->is_encoder) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "architecture %s makes embeddings of texts, and continues none",
                        e->hp.arch->name);
@@ -108,12 +117,15 @@ cf_status cf_session_new(cf_session **out, cf_engine *e, const cf_session_option
     CF_TRY(cf_engine__n_ctx(e, o->n_ctx, &z.n_ctx, err));
     z.n_batch = z.n_batch < CF_BATCH_MAX ? z.n_batch : CF_BATCH_MAX;
     z.n_batch = z.n_batch < z.n_ctx ? z.n_batch : z.n_ctx;
+    if (e->plugin != NULL && z.n_batch > e->ws.plan.n_row) {
+        z.n_batch = e->ws.plan.n_row;
+    }
     z.layout = cf_engine__kv_layout(e, o->cache);
     CF_TRY(make_room(e, &z, err));
     CF_TRY(new_session(&s, e, z.n_ctx, z.n_batch, err));
     assert(s != NULL);
     const cf_rope_params *rope = &e->hp.rope[CF_ROPE_GLOBAL];
-    s->prefixes = s->plain_prefixes = o->prefixes;
+    s->prefixes = s->plain_prefixes = e->plugin == NULL ? o->prefixes : NULL;
     s->rope_variant = z.n_ctx > rope->n_ctx_orig ? CF_ROPE_LONG : CF_ROPE_SHORT;
     cf_status st = cf_kv_init(&s->kv, z.layout, z.n_ctx, err);
     CF_THEN(st, cf_states_init(&s->states, cf_hparams_n_state(&e->hp), z.n_ctx, err));
@@ -172,6 +184,11 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from, cf_error *er
     }
     if (s->has_logits) {
         memcpy(s->logits, from->after, from->engine->hp.n_vocab * sizeof(float));
+    }
+    if (from->sequence.ticket != 0) {
+        pthread_mutex_lock(&from->engine->pass_lock);
+        cf_plugin_fork(from->engine->plugin, from, s);
+        pthread_mutex_unlock(&from->engine->pass_lock);
     }
     *out = s;
     return CF_OK;

@@ -50,6 +50,10 @@ struct cf_session {
     cf_prefix_cache *plain_prefixes; /* without adapters */
     cf_lora_set lora;
     const cf_probe *probe; /* borrowed; NULL: nobody looks */
+    struct {
+        uint64_t ticket; /* 0: none */
+        uint32_t number;
+    } sequence; /* of an engine plug-in (plugin.h) */
 };
 
 /* The input of a call from position `first` on: tokens alone, or inputs. */

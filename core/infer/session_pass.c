@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/infer/plugin.h"
 #include "core/infer/session_impl.h"
 
 /* ---- rows --------------------------------------------------------------- */
@@ -217,7 +218,11 @@ static cf_status compute_logits(cf_engine *e, const cf_part *parts, size_t n,
         for (size_t i = 0; i < m; i++) {
             rows[i] = out[i].part->row0 + out[i].i;
         }
-        cf_forward_logits(e, rows, m, to);
+        if (e->plugin != NULL) {
+            memcpy(to, cf_plugin_logits(e->plugin, rows[0]), e->hp.n_vocab * sizeof *to);
+        } else {
+            cf_forward_logits(e, rows, m, to);
+        }
         for (size_t i = 0; i < m; i++) {
             deliver(&out[i], to + i * e->hp.n_vocab);
         }
@@ -268,6 +273,20 @@ static size_t first_output(const cf_part *parts, size_t n, size_t n_row)
     return first;
 }
 
+/* The arithmetic of a pass: up to the last layer, or with a plug-in all of it. */
+static cf_status forward(cf_engine *e, const cf_part *parts, size_t n, size_t n_row,
+                         const cf_cancel *cancel, cf_error *err)
+{
+    if (e->plugin == NULL) {
+        return cf_forward(e, e->rows, n_row, first_output(parts, n, n_row), cancel, err);
+    }
+    out_row at = {parts, 0}, out;
+    while (next_outputs(parts, n, &at, &out, 1) > 0) {
+        cf_plugin_want(e->plugin, out.part->row0 + out.i);
+    }
+    return cf_plugin_forward(e->plugin, parts, n, cancel, err);
+}
+
 /* The pass, with the lock held. */
 static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_cancel *cancel,
                              cf_error *err)
@@ -292,7 +311,7 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_ca
         st = make_rows(&parts[n_made], e->rows + parts[n_made].row0, err);
         n_made -= st != CF_OK; /* it is not among those made */
     }
-    CF_THEN(st, cf_forward(e, e->rows, n_row, first_output(parts, n, n_row), cancel, err));
+    CF_THEN(st, forward(e, parts, n, n_row, cancel, err));
     CF_THEN(st, compute_logits(e, parts, n, cancel, err));
     if (st == CF_OK) {
         deliver_hidden(e, parts, n);

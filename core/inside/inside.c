@@ -16,6 +16,7 @@
 
 static cf_status check_ask(const cf_session *s, const cf_inside_ask *ask, cf_error *err)
 {
+    CF_TRY(cf_engine__need_own(s->engine, "the inside of the model", err));
     if (ask->at >= ask->n) {
         return cf_fail(err, CF_EINVAL, "position %u of %zu", ask->at, ask->n);
     }

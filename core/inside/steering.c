@@ -32,6 +32,7 @@ static void on_stream(void *ud, uint32_t l, uint32_t pos, float *const *x, size_
 cf_status cf_steering_new(cf_steering **out, const cf_engine *engine, cf_error *err)
 {
     CF_TRY(cf_engine__need_weights(engine, err));
+    CF_TRY(cf_engine__need_own(engine, "--steer", err));
     cf_steering *s = cf_calloc(1, sizeof *s);
     if (s != NULL) {
         s->engine = engine;

@@ -6,8 +6,9 @@ bad=0
 only() {
     pattern=$1 allowed=$2
     shift 2
-    # core/bundled/step is the training script's, and no part of the program.
-    found=$(grep -rnE --include='*.c' --exclude-dir=step "(^|[^a-zA-Z_>.])($pattern)[[:space:]]*\(" "$@" |
+    # core/bundled/step is the training script's and core/helper another program:
+    # no parts of this one.
+    found=$(grep -rnE --include='*.c' --exclude-dir=step --exclude-dir=helper "(^|[^a-zA-Z_>.])($pattern)[[:space:]]*\(" "$@" |
         grep -vE "^($allowed):" | grep -vE '^[^:]*:[0-9]*:[[:space:]]*(/?\*)')
     if [ -n "$found" ]; then
         printf 'belongs in %s:\n%s\n' "$allowed" "$found" >&2

@@ -19,13 +19,14 @@ tui        core storage templates
 
 # Folders of core, in order: each includes only those before it.
 core_order='
-base json api kernel token model hub infer inside media sample
+base json api helper kernel token model hub infer inside media sample
 grammar regex schema constrain tools net wire backend mcp chat bundled
 '
 # Folders that know less than their place in the order allows.
 core_less='
 base      -
 json      base
+helper    base api
 api       base json
 kernel    base
 token     base api
