@@ -32,7 +32,7 @@ CF_BEGIN_DECLS
 /* All zero is the bundled model with its own template. */
 typedef struct cf_open_options {
     const char *model;         /* a .gguf file, a model folder, a name that
-                          model_place.h knows, an http(s) address,
+                          model_place.h knows, llama: and one of these, an http(s) address,
                           script:FILE or "bundled"; NULL: the default one */
     const char *default_model; /* likewise; NULL: the bundled model */
     const char *mmproj;        /* its projector file; NULL: mmproj*.gguf in
@@ -56,6 +56,8 @@ typedef struct cf_open_options {
     size_t n_steer;
     bool opens_lora; /* cf_open_engine(): the caller opens both itself */
     cf_arithmetic arithmetic;
+    uint32_t n_gpu_layers; /* of llama:FILE, where has_gpu_layers; else all */
+    bool has_gpu_layers;
     bool has_tools;         /* of several templates of a model, its "tool_use" */
     bool allows_no_weights; /* cf_open_backend(): a folder without weights
                                opens, and every request is answered with
@@ -68,6 +70,16 @@ typedef struct cf_open_options {
 } cf_open_options;
 
 /* ---- the model file ----------------------------------------------------- */
+
+/* Whether the model's name is llama:FILE, which an engine plug-in computes, and the
+ * name without that. */
+bool cf_open_is_plugin(const char *model);
+const char *cf_open_plugin_file(const char *model);
+
+/* Appends the program of the plug-in, and the name and version of its engine.
+ * CF_EUNSUPPORTED where it is not built; errors of cf_engine_plugin_name(), with
+ * *path filled. */
+CF_MUST_USE cf_status cf_open_plugin_name(cf_buf *path, cf_buf *name, cf_error *err);
 
 /* Opens the model file, or the bundled model; vocab_only leaves the weights
  * unread.  CF_EINVAL when there is none, `model` does not name a file, or the

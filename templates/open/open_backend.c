@@ -252,6 +252,9 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *f
         cf_open_options plain = *o;
         plain.opens_lora = true; /* applied to the session below */
         CF_TRY(cf_open_engine(&b->engine, &plain, false, err));
+    } else if (o->has_gpu_layers) {
+        return cf_fail(err, CF_EINVAL,
+                       "--gpu-layers: only -m llama:FILE computes on other devices");
     } else if (o->n_lora != 0) {
         return cf_fail(err, CF_EINVAL, "--lora: adapters need the built-in engine");
     } else if (o->n_steer != 0) {

@@ -11,6 +11,7 @@
 #include "core/api/bundled.h"
 #include "templates/model_beside.h"
 #include "templates/model_place.h"
+#include "templates/open/open_plugin.h"
 
 const char *cf_open_model(const cf_open_options *o)
 {
@@ -96,7 +97,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
     const char *name = cf_open_model(o);
     cf_blas_choice blas = CF_BLAS_AUTO;
     CF_TRY(read_blas(&blas, o->encoder_blas, err));
-    const cf_engine_options opts = {
+    cf_engine_options opts = {
         .n_threads = o->n_threads,
         .arithmetic = o->arithmetic,
         .vocab_only = vocab_only,
@@ -104,7 +105,11 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
         .encoder_blas = blas,
         .load_as = vocab_only ? NULL : o->load_as,
         .cache = o->cache,
+        .n_gpu_layers = o->n_gpu_layers,
+        .has_gpu_layers = o->has_gpu_layers,
+        .n_ctx = o->n_ctx,
     };
+    CF_TRY(cf_open__plugin_check(o, err));
     if (o->n_lora != 0 && !vocab_only && !o->opens_lora) {
         return cf_fail(err, CF_EINVAL, "--lora: this command takes no adapter");
     }
@@ -127,11 +132,17 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
     if (o->busy != NULL) {
         o->busy(o->ud, "loading the model");
     }
-    cf_buf path = CF_BUF_INIT;
-    cf_status st = cf_model_place_find(&path, name, err);
+    cf_buf path = CF_BUF_INIT, plugin = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (cf_open_is_plugin(name) && !vocab_only) {
+        st = cf_open__plugin_find(&plugin, err);
+        opts.plugin = cf_buf_cstr(&plugin);
+    }
+    CF_THEN(st, cf_model_place_find(&path, cf_open_plugin_file(name), err));
     bool found = st == CF_OK;
     CF_THEN(st, cf_engine_open(out, cf_buf_cstr(&path), &opts, err));
     cf_buf_deinit(&path);
+    cf_buf_deinit(&plugin);
     if (o->busy != NULL) {
         o->busy(o->ud, NULL);
     }
@@ -141,6 +152,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
 cf_status cf_open_draft_engine(cf_engine **out, const cf_open_options *o, cf_error *err)
 {
     cf_open_options small = *o;
+    small.draft_model = NULL;
     *out = NULL;
     if (o->draft_model == NULL) {
         return CF_OK;

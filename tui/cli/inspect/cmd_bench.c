@@ -277,6 +277,8 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
     cf_json_write_str(out, cf_str_from(info.path));
     cf_buf_adds(out, ",\"name\":");
     cf_json_write_str(out, cf_str_from(info.name));
+    cf_buf_adds(out, ",\"engine\":");
+    cf_json_write_str(out, cf_str_from(info.engine));
     cf_buf_adds(out, ",\"arch\":");
     cf_json_write_str(out, cf_str_from(info.arch));
     cf_buf_addf(out,

@@ -134,6 +134,10 @@ static cf_status open_engine(replay *r, cf_error *err)
 {
     const cf_store_run *run = r->turn.run;
     bool is_told = r->cli->open.kernel_set != NULL;
+    r->cli->open.opens_lora = true;
+    if (cf_open_is_plugin(cf_open_model(&r->cli->open))) {
+        return cf_open_engine(&r->cli->opened.engine, &r->cli->open, false, err);
+    }
     if (!is_told && run->isa.n != 0) {
         r->cli->open.kernel_set = run->isa.p;
     }
@@ -143,7 +147,6 @@ static cf_status open_engine(replay *r, cf_error *err)
     if (!cf_cli_has_arithmetic(r->cli)) {
         r->cli->open.arithmetic = run->arithmetic;
     }
-    r->cli->open.opens_lora = true;
     if (r->cli->open.load_as == NULL && r->was.options.load_as.n != 0) {
         r->cli->open.load_as = r->was.options.load_as.p;
     }
@@ -404,7 +407,10 @@ static void put_piece(const replay *r, cf_buf *out, cf_token id)
 static void put_text(const replay *r, cf_buf *out)
 {
     if (r->n_same == r->n_reply) {
-        cf_buf_addf(out, "identical (%zu tokens)\n", r->n_reply);
+        const char *engine = cf_engine_get_info(r->cli->opened.engine).engine;
+        bool is_own = strcmp(engine, "own") == 0;
+        cf_buf_addf(out, is_own ? "identical (%zu tokens)\n" : "the same %zu tokens, by %s\n",
+                    r->n_reply, engine);
         return;
     }
     cf_buf_addf(out, "token %zu of %zu differs\n  stored  ", r->n_same + 1, r->n_reply);
@@ -466,6 +472,7 @@ static void put_json(const replay *r, cf_buf *out)
     cf_jw_uint(&w, "same", r->n_same);
     cf_jw_uint(&w, "given", r->was.options.n_start);
     cf_jw_bool(&w, "same_model", r->is_same_model);
+    cf_jw_text(&w, "engine", cf_engine_get_info(r->cli->opened.engine).engine);
     cf_jw_object(&w, "model_hash");
     cf_jw_str(&w, "stored", r->turn.run->model_hash);
     cf_jw_text(&w, "here", r->model_hash);

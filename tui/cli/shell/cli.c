@@ -26,8 +26,8 @@ const cf_cli_command *const cf_cli_commands[] = {CF_CLI_COMMANDS(ENTRY) NULL};
 
 static const cf_opt_row common_rows[] = {
     {"--model", 'm', CF_OPT_LIST, offsetof(cf_cli, model), "MODEL",
-     "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, a server's "
-     "http(s) address, script:FILE, or \"bundled\" (default)",
+     "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, llama:FILE (computed by llama.cpp), "
+     "a server's http(s) address, script:FILE, or \"bundled\" (default)",
      0},
     {"--draft-model", 0, CF_OPT_STR, offsetof(cf_cli, open.draft_model), "FILE",
      "small model of the same vocabulary that drafts tokens; the output stays the same", 0},
@@ -46,6 +46,9 @@ static const cf_opt_row common_rows[] = {
     {"--db", 0, CF_OPT_STR, offsetof(cf_cli, open.db), "FILE", "history database", 0},
     {"--threads", 0, CF_OPT_U32, offsetof(cf_cli, open.n_threads), "N",
      "compute threads (default: one per processor)", 0},
+    {"--gpu-layers", 0, CF_OPT_U32, offsetof(cf_cli, open.n_gpu_layers), "N",
+     "layers of -m llama:FILE that a graphics card computes (default: all)",
+     offsetof(cf_cli, open.has_gpu_layers)},
     {"--ctx", 0, CF_OPT_U32, offsetof(cf_cli, open.n_ctx), "N", "context length in tokens", 0},
     {"--cache", 0, CF_OPT_STR, offsetof(cf_cli, cache), "f16|f32|q8_0|q4_0",
      "type of the cache of keys and values (default: f32 for small models, else f16)", 0},
@@ -193,6 +196,10 @@ static cf_status read_arithmetic(cf_cli *cli, cf_error *err)
 {
     if (cli->is_exact && cli->activations != NULL) {
         return cf_fail(err, CF_EINVAL, "--exact and --activations cannot be given together");
+    }
+    if (cli->activations != NULL && cf_open_is_plugin(cf_open_model(&cli->open))) {
+        return cf_fail(err, CF_EINVAL,
+                       "--activations: only confab's own engine has this, not -m llama:FILE");
     }
     if (cli->is_exact) {
         cli->open.arithmetic = CF_ARITHMETIC_EXACT;

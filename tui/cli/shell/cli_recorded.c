@@ -87,6 +87,12 @@ cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *stor
         cf_recorded_deinit(&recorded);
         CF_TRY(st);
     }
+    if (cf_open_is_plugin(model)) { /* of the recorded reply, it can keep none of these */
+        o.arithmetic = cli->open.arithmetic;
+        o.load_as = cli->open.load_as;
+        o.lora = cli->open.lora;
+        o.n_lora = cli->open.n_lora;
+    }
     st = cf_open_backend(out, &o, family, err);
     if (st != CF_OK && st != CF_ENOMEM && o.n_lora > cli->open.n_lora) {
         cf_note("the reply was written with an adapter, and this model is "
@@ -113,7 +119,7 @@ cf_status cf_cli_predicate(cf_predicate **out, const char *text, bool is_approve
 
 const char *cf_cli_wrong_repeat(uint32_t repeat, uint32_t at_least)
 {
-    return repeat > CF_ASKER_REPEATS_MAX         ? "--repeat: at most 1000"
+    return repeat > CF_ASKER_REPEATS_MAX          ? "--repeat: at most 1000"
            : at_least > (repeat > 0 ? repeat : 1) ? "--at-least: more than --repeat"
                                                   : NULL;
 }

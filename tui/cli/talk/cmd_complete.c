@@ -364,6 +364,7 @@ static void write_json(const complete *c, cf_buf *out)
     cf_sampler_describe(c->sampler, &sampler);
     cf_jw_buf(&w, "sampler", &sampler);
     cf_buf_deinit(&sampler);
+    cf_jw_text(&w, "engine", cf_engine_get_info(c->cli->opened.engine).engine);
     write_timings(c, &w);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');

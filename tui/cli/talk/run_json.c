@@ -150,6 +150,9 @@ void cf_run_json_event(cf_buf *out, const cf_chat_event *ev, int candidate)
         break;
     case CF_CHAT_TIMINGS:
         cf_facts_json(&w, timings, &ev->timings);
+        if (ev->timings.engine != NULL) {
+            cf_jw_text(&w, "engine", ev->timings.engine);
+        }
         break;
     case CF_CHAT_PROMPT: /* --show-prompt is the way to see it */
     case CF_CHAT_STOP:   /* the caller writes the rest, with what it adds */

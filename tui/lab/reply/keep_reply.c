@@ -116,6 +116,7 @@ static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
     cf_engine_info about = cf_engine_get_info(e->engine);
     cf_engine_hash(e->engine, in->model_hash);
     run->model_hash = cf_str_from(in->model_hash);
+    run->engine = cf_str_from(about.engine);
     run->n_threads = (int)about.n_threads;
     run->isa = cf_str_from(about.kernel_set);
     run->arithmetic = about.arithmetic;

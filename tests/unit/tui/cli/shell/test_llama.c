@@ -1,0 +1,121 @@
+/*
+ * test_llama.c - -m llama:FILE on the command line, with an engine of the tests in
+ * the place of llama.cpp (tests/support/helper/fake_engine.c): what is refused, what
+ * says which engine computed, and what is left of a reply whose engine ended.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/api/engine.h"
+#include "core/base/os.h"
+#include "tests/support/program.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
+
+static char model[160], db[128];
+
+static int set_up(void **state)
+{
+    cf_error err;
+    cf_engine *engine = NULL;
+    size_t n;
+    char file[128], n_vocab[24];
+    if (store_dir_make(state) != 0) {
+        return -1;
+    }
+    const cf_tiny_options o = {
+        .seed = 1, .chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"};
+    void *bytes = cf_tiny_gguf(&o, &n);
+    snprintf(file, sizeof file, "%s", store_dir_file("model.gguf"));
+    snprintf(db, sizeof db, "%s", store_dir_file("history.db"));
+    snprintf(model, sizeof model, "llama:%s", file);
+    T_OK(cf_os_write_file(file, bytes, n, 0600, &err), err);
+    cf_tiny_free(bytes);
+    T_OK(cf_engine_open(&engine, file, &(cf_engine_options){.vocab_only = true}, &err), err);
+    snprintf(n_vocab, sizeof n_vocab, "%zu", cf_tokenizer_n_vocab(cf_engine_tokenizer(engine)));
+    cf_engine_close(engine);
+    setenv("FAKE_VOCAB", n_vocab, 1);
+    setenv("FAKE_ENGINE", "", 1);
+    setenv("CONFAB_PLUGINS", CF_FAKE_FOLDER, 1);
+    return 0;
+}
+
+/* Fails unless the program ends with this status and says `want` somewhere. */
+#define EXPECT(want_status, want, ...)                                \
+    do {                                                              \
+        cf_program run_;                                              \
+        CF_PROGRAM(&run_, __VA_ARGS__);                               \
+        assert_int_equal(run_.status, (want_status));                 \
+        assert_true(strstr(cf_buf_cstr(&run_.out), (want)) != NULL || \
+                    strstr(cf_buf_cstr(&run_.err), (want)) != NULL);  \
+        cf_program_deinit(&run_);                                     \
+    } while (0)
+
+static void test_llama__refused(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char *const options[][2] = {
+        {"--kernels", "avx2"},  {"--load-as", "q8_0"}, {"--activations", "16"},
+        {"--activations", "8"}, {"--lora", "x"},       {"--steer", "x"},
+        {"--draft-model", "x"},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        EXPECT(2, options[i][0], "complete", "-m", model, options[i][0], options[i][1], "a");
+    }
+    EXPECT(2, "--exact", "complete", "-m", model, "--exact", "a");
+    EXPECT(2, "--gpu-layers", "complete", "-m", model + strlen("llama:"), "--gpu-layers", "1", "a");
+}
+
+static void test_llama__says_who_computed(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char engine[] = "\"engine\":\"fake 1.0 (CPU)\"";
+    EXPECT(0, "fake 1.0", "version");
+    EXPECT(0, "\"engines\":[\"own\",\"fake 1.0\"]", "version", "--json");
+    EXPECT(0, engine, "complete", "-m", model, "--json", "-n", "3", "--gpu-layers", "0", "a");
+    EXPECT(0, "\"engine\":\"own\"", "complete", "-m", model + strlen("llama:"), "--json", "-n", "3",
+           "a");
+    EXPECT(0, engine, "bench", "-m", model, "--json", "-p", "4", "-n", "4", "-r", "1");
+    EXPECT(0, engine, "run", "-m", model, "--db", db, "--json", "-n", "3", "a");
+    EXPECT(0, "fake 1.0 (CPU)", "history", "export", "-f", "confab", "--all", "--db", db);
+}
+
+static void test_llama__without_plugin(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    setenv("CONFAB_PLUGINS", "/no/such/folder", 1);
+    EXPECT(3, "make engine-llama LLAMA=PREFIX", "complete", "-m", model, "a");
+    EXPECT(0, "engines      own", "version");
+    setenv("CONFAB_PLUGINS", CF_FAKE_FOLDER, 1);
+    setenv("FAKE_ENGINE", "broken", 1);
+    EXPECT(3, "no model for", "complete", "-m", model, "a");
+    setenv("FAKE_ENGINE", "", 1);
+}
+
+/* The reply up to there is in the history. */
+static void test_llama__engine_ended(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    setenv("FAKE_ENGINE", "late", 1);
+    EXPECT(4, "signal 6", "complete", "-m", model, "-n", "100", "a");
+    EXPECT(4, "signal 6", "run", "-m", model, "--db", db, "-n", "100", "the question");
+    setenv("FAKE_ENGINE", "", 1);
+    EXPECT(0, "the question", "history", "list", "--db", db);
+    EXPECT(0, "signal 6", "history", "export", "-f", "confab", "--all", "--db", db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_llama__refused, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__says_who_computed, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__without_plugin, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__engine_ended, set_up, store_dir_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
