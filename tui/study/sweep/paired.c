@@ -61,13 +61,15 @@ static void widen(cf_paired *v)
     v->high = fmax(v->mean, end);
 }
 
-static void find_moments(cf_paired *v, const double *difference)
+/* Returns the smallest difference that is not 0. */
+static double find_moments(cf_paired *v, const double *difference)
 {
-    double sum = 0, squares = 0;
+    double sum = 0, squares = 0, least = 2;
     for (size_t i = 0; i < v->n; i++) {
         sum += difference[i];
         v->better += difference[i] > NOTHING;
         v->worse += difference[i] < -NOTHING;
+        least = fabs(difference[i]) > NOTHING ? fmin(least, fabs(difference[i])) : least;
     }
     v->same = v->n - v->better - v->worse;
     v->mean = sum / (double)v->n;
@@ -75,6 +77,7 @@ static void find_moments(cf_paired *v, const double *difference)
         squares += (difference[i] - v->mean) * (difference[i] - v->mean);
     }
     v->deviation = v->n > 1 ? sqrt(squares / (double)(v->n - 1)) : 0;
+    return least;
 }
 
 cf_paired cf_paired_find(const double *difference, size_t n)
@@ -83,15 +86,15 @@ cf_paired cf_paired_find(const double *difference, size_t n)
     if (n == 0) {
         return v;
     }
-    find_moments(&v, difference);
+    double step = find_moments(&v, difference) / (double)n; /* of the mean, where a sign turns */
     v.has_interval = v.better + v.worse >= CF_PAIRED_LEAST;
     v.p = cf_paired_sign_test(v.better, v.worse);
     if (v.has_interval && v.deviation < NOTHING) {
         widen(&v);
     } else if (v.has_interval) {
         double error = v.deviation / sqrt((double)n);
-        double reach = t_quantile(n - 1) * error;
-        v.p = t_test(v.mean / error, n - 1);
+        double reach = t_quantile(n - 1) * error + step;
+        v.p = t_test(fmax(0, fabs(v.mean) - step) / error, n - 1);
         v.low = v.mean - reach;
         v.high = v.mean + reach;
     }

@@ -9,8 +9,10 @@
  *
  * Fewer than CF_PAIRED_LEAST prompts that differ get the exact sign test and no
  * interval: an interval of so few promises more than was seen.  From there on
- * it is Student's t over all prompts, whose level holds in simulation
- * (tests/unit/tui/study/sweep/test_paired.c).
+ * it is Student's t over all prompts with a correction for continuity (half of
+ * what the mean moves by where the smallest difference turns its sign), since
+ * shares of few checks come in steps; its level holds in simulation, also among
+ * the tables that get an interval (tests/unit/tui/study/sweep/test_paired.c).
  *
  * Sources: the sign test: W. J. Conover, "Practical Nonparametric Statistics",
  * 1999, chapter 3.4; Student's t: M. Abramowitz, I. Stegun, "Handbook of
