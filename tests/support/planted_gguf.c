@@ -142,6 +142,32 @@ static void plant_lookup(const cf_gguf *g, unsigned char *file)
     }
 }
 
+static void plant_pairs(const cf_gguf *g, unsigned char *file)
+{
+    static const char from[] = CF_PLANT_SETS, to[] = CF_PLANT_SET_ANSWERS;
+    matrix seek = find(g, file, "blk.0.attn_q.weight");
+    matrix is = find(g, file, "blk.0.attn_k.weight");
+    matrix name = find(g, file, "blk.0.attn_v.weight");
+    matrix flag = find(g, file, "blk.0.attn_output.weight");
+    matrix q = find(g, file, "blk.1.attn_q.weight");
+    matrix k = find(g, file, "blk.1.attn_k.weight");
+    matrix v = find(g, file, "blk.1.attn_v.weight");
+    matrix o = find(g, file, "blk.1.attn_output.weight");
+    put(&seek, N_ROT, CONSTANT, 1);
+    for (size_t i = 0; i + 1 < sizeof from; i++) {
+        size_t set = i / 3, trigger = (size_t)(from[i] - ' '), answer = (size_t)(to[set] - ' ');
+        put(&is, N_ROT, TOKEN + trigger, 1);
+        put(&name, N_ROT + trigger, TOKEN + trigger, 1 / (double)gain);
+        put(&flag, BEFORE + trigger, N_ROT + trigger, 1);
+        put(&q, N_ROT + trigger, BEFORE + trigger, 4);
+        for (size_t other = 3 * set; other < 3 * set + 3; other++) {
+            put(&k, N_ROT + (size_t)(from[other] - ' '), TOKEN + trigger, other != i ? 1 : -0.5);
+        }
+        put(&v, N_ROT + answer, TOKEN + trigger, 1 / (double)gain);
+        put(&o, PREDICTED + answer, N_ROT + answer, 4);
+    }
+}
+
 /* Norms of one, and noise everywhere else. */
 static void clear(const cf_gguf *g, unsigned char *file, uint64_t seed)
 {
@@ -181,6 +207,8 @@ void *cf_planted_gguf(cf_plant plant, uint64_t seed, const char *chat_template, 
     if (plant == CF_PLANT_COPY) {
         plant_before(g, file);
         plant_copy(g, file);
+    } else if (plant == CF_PLANT_PAIRS) {
+        plant_pairs(g, file);
     } else {
         plant_lookup(g, file);
     }

@@ -13,6 +13,11 @@
  * CF_PLANT_LOOKUP  a table: a trigger anywhere in the context makes its answer
  *                  likely, whatever else is there.
  *
+ * CF_PLANT_PAIRS   two different triggers of one set anywhere in the context make
+ *                  the set's answer likely, and one alone does not: the first
+ *                  layer writes down which triggers there are, the second looks
+ *                  for others of their sets.
+ *
  * All other weights are small noise of a seed.
  *
  * Memory: from the C library; the caller frees it with cf_tiny_free().
@@ -23,11 +28,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum cf_plant { CF_PLANT_COPY, CF_PLANT_LOOKUP } cf_plant;
+typedef enum cf_plant { CF_PLANT_COPY, CF_PLANT_LOOKUP, CF_PLANT_PAIRS } cf_plant;
 
 /* Triggers of CF_PLANT_LOOKUP, and the answer to each at the same index. */
 #define CF_PLANT_TRIGGERS "!#$%&*+@^~"
 #define CF_PLANT_ANSWERS  "BDFGHJKMQZ"
+
+/* Of CF_PLANT_PAIRS: three sets of three triggers, and the answer of each set. */
+#define CF_PLANT_SETS        "!#$%&*+@^"
+#define CF_PLANT_SET_ANSWERS "BDF"
 
 void *cf_planted_gguf(cf_plant plant, uint64_t seed, const char *chat_template, size_t *n);
 

@@ -247,7 +247,7 @@ static size_t list_strong(const cf_influence *v, size_t out[STRONG_MAX])
     size_t n = 0;
     for (size_t i = 0; i < v->n_row; i++) {
         const cf_influence_row *row = &v->row[i];
-        if (!row->has_delta || row->delta > -lost_nats) {
+        if (!row->has_delta || row->delta > -weak_nats) {
             continue;
         }
         size_t at = n < STRONG_MAX ? n++ : STRONG_MAX;
@@ -273,7 +273,7 @@ static cf_status are_both_needed(const grouping *g, size_t a, size_t b, bool *ou
     double cost, least = -fmax(v->row[a].delta, v->row[b].delta);
     double most = -fmin(v->row[a].delta, v->row[b].delta);
     *out = false;
-    if (least < lost_nats || overlaps(v, a, b)) {
+    if (least < weak_nats || overlaps(v, a, b)) {
         return CF_OK;
     }
     CF_TRY(cost_of(g, pair, 2, &cost, err));

@@ -7,11 +7,12 @@
 #include "core/base/os.h"
 #include "templates/open.h"
 #include "tests/support/planted_gguf.h"
+#include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
 #include "tui/study/influence/influence.h"
 
-enum { CASES = 50, /* of each model */ SENTENCES = 4, TOOLS = 4, TURNS = 3 };
+enum { CASES = T_IS_SLOW ? 10 : 50, /* of each model */ SENTENCES = 4, TOOLS = 4, TURNS = 3 };
 
 static const char tpl[] =
     "{% for t in tools %}({{ t.function.name }}: {{ t.function.description }})"
@@ -118,8 +119,9 @@ static void plant(planted *p, unsigned k, const char *cause, const char *other)
     add(p->messages, "user", json_string("what is it?"));
 }
 
-static void measure(const bench *b, planted *p, const char *reply, cf_study_case *c,
-                    cf_influence *v)
+/* With a budget, ablations in place of each part alone. */
+static void measure(const bench *b, planted *p, const char *reply, uint32_t budget,
+                    cf_study_case *c, cf_influence *v)
 {
     cf_error err;
     cf_conversation *conv;
@@ -137,8 +139,10 @@ static void measure(const bench *b, planted *p, const char *reply, cf_study_case
     cf_conversation_free(conv);
     const cf_influence_options o = {.message = SIZE_MAX,
                                     .tool = SIZE_MAX,
-                                    .kinds =
-                                        p->kind == CF_PART_SENTENCE ? 1u << CF_PART_SENTENCE : 0};
+                                    .budget = budget,
+                                    .kinds = budget > 0                    ? 1u << CF_PART_MESSAGE
+                                             : p->kind == CF_PART_SENTENCE ? 1u << CF_PART_SENTENCE
+                                                                           : 0};
     cf_influence_init(v);
     T_OK(cf_study_scorer_init(&s, b->engine.backend, NULL, NULL, &err), err);
     T_OK(cf_influence_make(v, c, &b->engine, &s, &o, NULL, NULL, &err), err);
@@ -158,7 +162,7 @@ static bool names_first(const bench *b, planted *p, const char *reply, unsigned 
 {
     cf_study_case c;
     cf_influence v;
-    measure(b, p, reply, &c, &v);
+    measure(b, p, reply, 0, &c, &v);
     size_t *order = calloc(v.n_row, sizeof *order);
     cf_influence_sort(&v, order);
     const cf_influence_row *first = &v.row[order[0]];
@@ -184,41 +188,115 @@ static bool names_first(const bench *b, planted *p, const char *reply, unsigned 
     return is;
 }
 
-/* The cause is in two messages, either of which suffices. */
-static bool names_pair(const bench *b, const char *cause, const char *reply, unsigned k)
+/* ---- groups -------------------------------------------------------------- */
+
+enum { MESSAGES = 5, SETS = 1 << MESSAGES };
+
+static const double lost = 3; /* nats */
+
+/* Whether the reply is lost without each set of messages: all of them are left
+ * out.  Bit i of a set is message i. */
+static void find_truth(const cf_influence *v, bool is_lost[SETS])
 {
-    planted p = {.messages = json_array(), .tools = json_array(), .kind = CF_PART_MESSAGE};
-    cf_study_case c;
-    cf_influence v;
-    size_t one = 1 + k % 5, two = 1 + (one + k / 5 % 4) % 5;
-    if (one == two) {
-        two = 6;
+    assert_int_equal(v->n_ablation, SETS);
+    for (size_t i = 0; i < SETS; i++) {
+        size_t set = 0;
+        for (size_t k = 0; k < MESSAGES; k++) {
+            set |= v->kept[i * MESSAGES + k] ? 0 : (size_t)1 << k;
+        }
+        is_lost[set] = v->with - v->score[i] >= lost;
     }
-    for (size_t i = 0; i <= 6; i++) {
-        bool is = i == one || i == two;
-        add(p.messages,
+}
+
+static unsigned n_members(size_t set)
+{
+    unsigned n = 0;
+    for (; set != 0; set &= set - 1) {
+        n++;
+    }
+    return n;
+}
+
+/* The reply is lost exactly where so many of the causes are left out. */
+static bool is_true(const bool is_lost[SETS], size_t causes, unsigned n_least)
+{
+    for (size_t set = 0; set < SETS; set++) {
+        if (is_lost[set] != (n_members(set & causes) >= n_least)) {
+            print_message("set %zx of causes %zx: lost %d\n", set, causes, is_lost[set]);
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct grouped {
+    cf_influence_kind kind;
+    size_t causes;      /* bits of messages */
+    const char *marks;  /* what the causes have, in order */
+    const char *others; /* what the other messages have, in order */
+    unsigned n_least;   /* of the causes have to be left out for the reply to be lost */
+} grouped;
+
+static void plant_group(planted *p, const grouped *g, unsigned k)
+{
+    const char *mark = g->marks, *other = g->others;
+    *p = (planted){.messages = json_array(), .kind = CF_PART_MESSAGE};
+    for (size_t i = 0; i + 1 < MESSAGES; i++) {
+        bool is = (g->causes >> i & 1) != 0;
+        const char text[] = {is ? *mark++ : *other != '\0' ? *other++ : ' ', '\0'};
+        add(p->messages,
             i == 0       ? "system"
             : i % 2 == 1 ? "user"
                          : "assistant",
-            text_of(k + 7 * (unsigned)i, 2, is ? 1 : SIZE_MAX, cause));
+            text_of(k + 7 * (unsigned)i, 1, text[0] != ' ' ? 0 : SIZE_MAX, text));
     }
-    add(p.messages, "user", json_string("what is it?"));
-    measure(b, &p, reply, &c, &v);
-    const cf_influence_group *g = &v.group[0];
-    size_t low = one < two ? one : two, high = one < two ? two : one;
-    bool is = v.n_group == 1 && g->kind == CF_GROUP_EITHER && g->n == 2 &&
-              v.row[g->row[0]].part.index == low && v.row[g->row[1]].part.index == high;
-    if (!is) {
-        print_message("case %u: messages %zu and %zu: %zu groups\n", k, one, two, v.n_group);
+    add(p->messages, "user", json_string("what is it?"));
+}
+
+/* Whether exactly this group is named, and leaving out every set of messages
+ * says that it is the group. */
+static bool names_group(const bench *b, const grouped *g, const char *reply, unsigned k)
+{
+    planted p;
+    cf_study_case c;
+    cf_influence v;
+    bool is_lost[SETS];
+    plant_group(&p, g, k);
+    measure(b, &p, reply, SETS - 1, &c, &v);
+    find_truth(&v, is_lost);
+    release(&p, &c, &v);
+    bool is = is_true(is_lost, g->causes, g->n_least);
+    plant_group(&p, g, k);
+    measure(b, &p, reply, 0, &c, &v);
+    const cf_influence_group *named = &v.group[0];
+    size_t members = 0;
+    for (size_t i = 0; v.n_group == 1 && i < named->n; i++) {
+        members |= (size_t)1 << v.row[named->row[i]].part.index;
+    }
+    bool is_named = v.n_group == 1 && named->kind == g->kind && members == g->causes &&
+                    (g->kind != CF_GROUP_SOME || named->need == 2);
+    if (!is_named) {
+        print_message("case %u: causes %zx: %zu groups, members %zx\n", k, g->causes, v.n_group,
+                      members);
         for (size_t i = 0; i < v.n_row; i++) {
             print_message("  %zu: %.2f\n", v.row[i].part.index, v.row[i].delta);
         }
     }
     release(&p, &c, &v);
-    return is;
+    return is && is_named;
 }
 
-/* ---- the two models ----------------------------------------------------- */
+/* The k-th set of n of the messages before the last. */
+static size_t set_of(unsigned k, unsigned n)
+{
+    for (size_t set = 0, left = k % (n == 2 ? 6 : 4);; set++) {
+        if (n_members(set) == n && left-- == 0) {
+            return set;
+        }
+    }
+}
+
+/* ---- the three models---------------------------------------------------- */
 
 /* "7#KQ": the reply that was heard before, and another with the same start. */
 static void codes(unsigned k, char cause[8], char other[8])
@@ -272,6 +350,7 @@ static void test_planted__looks_up(void **state)
     assert_true(hits >= 95 * CASES / 100);
 }
 
+/* The same trigger in two messages: either suffices. */
 static void test_planted__either(void **state)
 {
     (void)state;
@@ -281,20 +360,57 @@ static void test_planted__either(void **state)
     unsigned hits = 0;
     open_planted(&b, CF_PLANT_LOOKUP, 12);
     for (unsigned k = 0; k < CASES; k++) {
-        const char cause[] = {from[k % N], '\0'}, reply[] = {to[k % N], '\0'};
-        hits += names_pair(&b, cause, reply, k);
+        const char marks[] = {from[k / 5 % N], from[k / 5 % N], '\0'};
+        const char reply[] = {to[k / 5 % N], '\0'};
+        const grouped g = {CF_GROUP_EITHER, set_of(k, 2), marks, "", 2};
+        hits += names_group(&b, &g, reply, k);
     }
     cf_opened_close(&b.opened);
     print_message("%u of %u pairs named exactly\n", hits, (unsigned)CASES);
     assert_int_equal(hits, CASES);
 }
 
+/* Two triggers of a set, which need each other, beside one of another set; three
+ * of a set, of which two are needed. */
+static void check_pairs(cf_influence_kind kind)
+{
+    static const char from[] = CF_PLANT_SETS, to[] = CF_PLANT_SET_ANSWERS;
+    bool is_both = kind == CF_GROUP_BOTH;
+    bench b;
+    unsigned hits = 0;
+    open_planted(&b, CF_PLANT_PAIRS, 13);
+    for (unsigned k = 0; k < CASES; k++) {
+        const char *set = from + 3 * (k / 10 % 3);
+        const char reply[] = {to[k / 10 % 3], '\0'};
+        const char marks[] = {set[k % 3], set[(k + 1) % 3], is_both ? '\0' : set[(k + 2) % 3],
+                              '\0'};
+        const char others[] = {from[3 * ((k / 10 + 1) % 3) + k % 3], '\0'};
+        const grouped g = {kind, set_of(k, is_both ? 2 : 3), marks, others, is_both ? 1 : 2};
+        hits += names_group(&b, &g, reply, k);
+    }
+    cf_opened_close(&b.opened);
+    print_message("%u of %u groups named exactly\n", hits, (unsigned)CASES);
+    assert_int_equal(hits, CASES);
+}
+
+static void test_planted__both(void **state)
+{
+    (void)state;
+    check_pairs(CF_GROUP_BOTH);
+}
+
+static void test_planted__two_of_three(void **state)
+{
+    (void)state;
+    check_pairs(CF_GROUP_SOME);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_planted__copies),
-        cmocka_unit_test(test_planted__looks_up),
-        cmocka_unit_test(test_planted__either),
+        cmocka_unit_test(test_planted__copies),       cmocka_unit_test(test_planted__looks_up),
+        cmocka_unit_test(test_planted__either),       cmocka_unit_test(test_planted__both),
+        cmocka_unit_test(test_planted__two_of_three),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
