@@ -44,7 +44,7 @@ cf_status cf_cli_take_steering(cf_open_options *o, cf_str stored, cf_arena *aren
     return o->steer != NULL ? CF_OK : cf_oom_for(err, "the steering");
 }
 
-/* Adds what the run says of its template, adapters, steering and weights. */
+/* Adds what the run says of its template, adapters, steering, weights and cache. */
 static cf_status take_run(cf_open_options *o, const cf_recorded *was, cf_arena *arena,
                           cf_error *err)
 {
@@ -54,6 +54,7 @@ static cf_status take_run(cf_open_options *o, const cf_recorded *was, cf_arena *
     if (o->load_as == NULL && options->load_as.n != 0) {
         o->load_as = options->load_as.p;
     }
+    o->cache = o->cache != CF_CACHE_DEFAULT ? o->cache : options->cache;
     CF_TRY(cf_cli_take_steering(o, options->steering, arena, err));
     if (options->adapters.n == 0 || o->n_lora != 0) {
         return CF_OK;
