@@ -91,7 +91,9 @@ static cf_status find_span(cf_influence_work *w, size_t from, size_t to, cf_erro
     w->n_target = end - w->from;
     w->n_reply = end; /* what follows the target is not needed */
     w->span_from = from;
-    w->span_to = to < w->c->reply.n ? to : w->c->reply.n;
+    end = w->all[end - 1].off +
+          w->all[end - 1].len; /* a token that ends the reply is not asked about */
+    w->span_to = to < end ? to : end;
     return CF_OK;
 }
 
