@@ -496,6 +496,7 @@ static cf_status use_engine(command *c, const cf_bisect_settings *s, cf_error *e
     }
     cf_open_options o = c->cli->open;
     o.template_text = c->c.was.template_source;
+    o.cache = o.cache != CF_CACHE_DEFAULT ? o.cache : c->c.was.options.cache;
     o.n_lora = json_array_size(s->adapters);
     o.lora = cf_cli_adapter_names(s->adapters, &c->cli->arena);
     o.load_as =
