@@ -67,6 +67,13 @@ static const char reply_text[] =
 static const char script_text[] =
     "{\"replies\":[{\"text\":\"An answer w\u00f6rth\",\"thinking\":\"hm\"}]}";
 static const char judge_text[] = "{\"replies\":[{\"text\":\"Yes.\"}]}";
+static const char driven_text[] =
+    "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
+    "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"1\",\"type\":\"function\","
+    "\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},"
+    "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"2\"},"
+    "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"2\",\"type\":\"function\","
+    "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}}]}]}\n";
 static const char conversation[] =
     "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
     "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\",\"tool_calls\":"
@@ -497,6 +504,12 @@ static void test_torture__studies(void **state)
         {"test", "@tests", "--json"},
         {"influence", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs", "--json"},
         {"influence", run_head, "-m", "@tiny", "-t", "@template", "--by", "word", "--db", "@runs"},
+        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--instead", "w", "--db", "@runs",
+         "--json"},
+        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--budget", "9", "--by", "word",
+         "--db", "@runs", "--json"},
+        {"guard", "-m", "@tiny", "-t", "@template", "--db", "@runs", "--json", "@driven"},
+        {"guard", "-m", "@tiny", "-t", "@template", "--db", "@runs", "@driven"},
         {"inside", "lens", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs", "--json"},
         {"inside", "attention", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs"},
         {"inside", "margin", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs"},
@@ -506,6 +519,8 @@ static void test_torture__studies(void **state)
         {"report", head, "-m", "@tiny", "-t", "@template", "--db", "@db", "-o", "-"},
     };
     const char *const figures[][ARGS_MAX] = {
+        {"compare", "-m", "@tiny", "--with-load-as", "q8_0", "-n", "8", "--db", "@runs", "--json"},
+        {"compare", "-m", "@tiny", "--with-load-as", "q8_0", "-n", "8", "--db", "@runs"},
         {"shrink", head, "-t", "@raising", "--while", "template-error", "--db", "@db", "-o",
          "@shrunk"},
         {"shrink", head, "-m", "@tiny", "-t", "@template", "--while", "reply:.", "-n", "2", "--db",
@@ -709,11 +724,11 @@ static int set_up(void **state)
     static const struct {
         const char *name, *text;
     } files[] = {
-        {"template", template_text},    {"other", other_text},     {"broken", broken_text},
-        {"context", context_text},      {"render", render_batch},  {"schema", schema_text},
-        {"constrain", constrain_batch}, {"token", token_batch},    {"script", script_text},
-        {"tests", test_text},           {"raising", raising_text}, {"plan", plan_text},
-        {"prompts", prompts_text},
+        {"template", template_text}, {"other", other_text},          {"broken", broken_text},
+        {"context", context_text},   {"render", render_batch},       {"driven", driven_text},
+        {"schema", schema_text},     {"constrain", constrain_batch}, {"token", token_batch},
+        {"script", script_text},     {"tests", test_text},           {"raising", raising_text},
+        {"plan", plan_text},         {"prompts", prompts_text},
     };
     if (store_dir_make(state) != 0) {
         return -1;

@@ -413,6 +413,11 @@ static void test_hostile__studies(void **state)
          "template-error"},
         {"influence", id, "--db", "@db", "-t", "@template"},
         {"influence", id, "--db", "@db", "-t", "@template", "--json"},
+        {"influence", id, "--db", "@db", "-t", "@template", "--instead", BYTES},
+        {"guard", id, "--db", "@db", "-t", "@template"},
+        {"guard", "@context", "--db", "@db", "-t", "@template", "--json"},
+        {"compare", id, "--db", "@db", "--with", BYTES},
+        {"compare", BYTES, "--db", "@db", "--with-load-as", "q8_0"},
         {"replay", id, "--db", "@db", "-t", "@template"},
     };
     CHECK_QUIET(after);
