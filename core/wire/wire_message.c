@@ -145,11 +145,11 @@ void cf_wire__tools(cf_wire_request *r, cf_jb *b, const json_t *list, const char
 cf_status cf_wire__check_messages(const json_t *list, cf_error *err)
 {
     if (!json_is_array(list)) {
-        return cf_fail(err, CF_EFORMAT, "the request has no list of messages");
+        return cf_fail(err, CF_EFORMAT, "'messages' must be a list of messages");
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         if (cf_json_get_str(json_array_get(list, i), "role").n == 0) {
-            return cf_fail(err, CF_EFORMAT, "message %zu has no role", i);
+            return cf_fail(err, CF_EFORMAT, "'messages[%zu].role' must be a text", i);
         }
     }
     return CF_OK;

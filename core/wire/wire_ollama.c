@@ -87,8 +87,9 @@ static void read_rest(cf_wire_request *r, const json_t *body, cf_jb *b)
     }
     if (json_is_object(format)) {
         r->format = json_pack("{s:s, s:O}", "type", "json_schema", "schema", format);
-    } else if (json_string_length(format) > 0) {
-        r->format = json_pack("{s:s}", "type", "json_object");
+    } else if (json_string_length(format) > 0) { /* another text is no format */
+        const bool is_json = strcmp(json_string_value(format), "json") == 0;
+        r->format = json_pack("{s:s}", "type", is_json ? "json_object" : "unknown");
     }
     if ((r->variables == NULL && (json_is_boolean(think) || json_is_string(think))) ||
         (r->format == NULL && (json_is_object(format) || json_string_length(format) > 0))) {
@@ -115,7 +116,7 @@ static cf_status read_generate(cf_wire_request *r, const json_t *body, cf_jb *b,
     cf_str system = cf_json_get_str(body, "system");
     cf_str prompt = cf_json_get_str(body, "prompt");
     if (prompt.p == NULL) {
-        return cf_fail(err, CF_EFORMAT, "the request has no prompt");
+        return cf_fail(err, CF_EFORMAT, "'prompt' must be a text");
     }
     if (system.n != 0) {
         cf_jb_append(b, r->messages, cf_wire__message(cf_str_from("system"), cf_json_str(system)));

@@ -133,7 +133,7 @@ static cf_status read_completions(cf_wire_request *r, const json_t *body, cf_jb 
 {
     const json_t *prompt = json_object_get(body, "prompt");
     if (!json_is_string(prompt) && json_array_size(prompt) == 0) {
-        return cf_fail(err, CF_EFORMAT, "the request has no prompt");
+        return cf_fail(err, CF_EFORMAT, "'prompt' must be a text or a list");
     }
     r->prompts = prompt_list(prompt);
     if (r->prompts == NULL) {

@@ -200,7 +200,7 @@ static cf_status read_request(cf_wire_request *r, const json_t *body, cf_jb *b, 
         cf_jb_append(b, r->messages,
                      cf_wire__message(cf_str_from("user"), json_incref(cf_json_ref(input))));
     } else if (!json_is_array(input)) {
-        return cf_fail(err, CF_EFORMAT, "the request has no input");
+        return cf_fail(err, CF_EFORMAT, "'input' must be a text or a list");
     }
     for (size_t i = 0; i < json_array_size(input); i++) {
         read_item(r->messages, json_array_get(input, i), b);

@@ -15,71 +15,31 @@ enum { SLOTS_DEFAULT = 4 };
 
 /* ---- paths -------------------------------------------------------------- */
 
-static void chat(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__complete(s, r, a, CF_API_OPENAI_CHAT);
-}
-
-static void completions(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__complete(s, r, a, CF_API_OPENAI_COMPLETIONS);
-}
-
-static void responses(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__complete(s, r, a, CF_API_OPENAI_RESPONSES);
-}
-
-static void messages(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__complete(s, r, a, CF_API_ANTHROPIC_MESSAGES);
-}
-
-static void ollama_chat(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__complete(s, r, a, CF_API_OLLAMA_CHAT);
-}
-
-static void ollama_generate(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__complete(s, r, a, CF_API_OLLAMA_GENERATE);
-}
-
-static void embed(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
-                  cf_serve__embed_form form)
+static void embed(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
     cf_error err;
     cf_buf text = CF_BUF_INIT;
+    const cf_serve__embed_form form = cf_str_is(r->path, "/api/embed") ? CF_SERVE_EMBED_OLLAMA
+                                      : cf_str_find(r->path, cf_str_from("rerank"), NULL)
+                                          ? CF_SERVE_RERANK
+                                          : CF_SERVE_EMBED_OPENAI;
     cf_record *record = cf_record_begin(s->o.recorder, r, r->body, "");
     cf_status st = cf_serve__embed(s->embedder, r->body, form, s->o.model, NULL, &text, &err);
     if (st == CF_OK) {
         cf_serve__answer_text(r, a, record, &text);
     } else {
-        cf_serve__answer_failure(r, a, record, st, NULL, &err);
+        cf_serve__answer_failure(r, a, record, st, &err);
     }
     cf_buf_deinit(&text);
-}
-
-static void embeddings(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    embed(s, r, a, CF_SERVE_EMBED_OPENAI);
-}
-
-static void ollama_embed(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    embed(s, r, a, CF_SERVE_EMBED_OLLAMA);
-}
-
-static void rerank(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    embed(s, r, a, CF_SERVE_RERANK);
 }
 
 /* Where an interface's paths are. */
 typedef struct route {
     const char *method, *path;
-    unsigned apis; /* any of these */
-    cf_serve__path *answer;
+    unsigned apis;          /* any of these */
+    cf_serve__path *answer; /* or `write`; neither: a reply, as `api` has it */
+    cf_serve__writer *write;
+    cf_api api;
 } route;
 
 enum {
@@ -91,28 +51,28 @@ enum {
 };
 
 static const route routes[] = {
-    {"POST", "/v1/chat/completions", OPENAI, chat},
-    {"POST", "/v1/completions", OPENAI, completions},
-    {"POST", "/v1/embeddings", OPENAI, embeddings},
-    {"POST", "/v1/rerank", OPENAI | LLAMA, rerank},
-    {"POST", "/v1/responses", RESPONSES, responses},
-    {"POST", "/v1/messages", ANTHROPIC, messages},
-    {"POST", "/v1/messages/count_tokens", ANTHROPIC, cf_serve__count_tokens},
-    {"GET", "/v1/models", OPENAI | RESPONSES | ANTHROPIC, cf_serve__models},
-    {"GET", "/v1/models/*", OPENAI | RESPONSES | ANTHROPIC, cf_serve__model},
-    {"POST", "/api/chat", OLLAMA, ollama_chat},
-    {"POST", "/api/generate", OLLAMA, ollama_generate},
-    {"POST", "/api/embed", OLLAMA, ollama_embed},
-    {"GET", "/api/tags", OLLAMA, cf_serve__ollama_tags},
-    {"GET", "/api/ps", OLLAMA, cf_serve__ollama_ps},
-    {"POST", "/api/show", OLLAMA, cf_serve__ollama_show},
-    {"GET", "/api/version", OLLAMA, cf_serve__ollama_version},
-    {"GET", "/props", LLAMA, cf_serve__props},
-    {"POST", "/tokenize", LLAMA, cf_serve__tokenize},
-    {"POST", "/detokenize", LLAMA, cf_serve__detokenize},
-    {"POST", "/apply-template", LLAMA, cf_serve__apply_template},
-    {"GET", "/slots", LLAMA, cf_serve__slots_path},
-    {"GET", "/health", LLAMA, cf_serve__health},
+    {"POST", "/v1/chat/completions", OPENAI, .api = CF_API_OPENAI_CHAT},
+    {"POST", "/v1/completions", OPENAI, .api = CF_API_OPENAI_COMPLETIONS},
+    {"POST", "/v1/embeddings", OPENAI, .answer = embed},
+    {"POST", "/v1/rerank", OPENAI | LLAMA, .answer = embed},
+    {"POST", "/v1/responses", RESPONSES, .api = CF_API_OPENAI_RESPONSES},
+    {"POST", "/v1/messages", ANTHROPIC, .api = CF_API_ANTHROPIC_MESSAGES},
+    {"POST", "/v1/messages/count_tokens", ANTHROPIC, .answer = cf_serve__count_tokens},
+    {"GET", "/v1/models", OPENAI | RESPONSES | ANTHROPIC, .write = cf_serve__write_models},
+    {"GET", "/v1/models/*", OPENAI | RESPONSES | ANTHROPIC, .answer = cf_serve__model},
+    {"POST", "/api/chat", OLLAMA, .api = CF_API_OLLAMA_CHAT},
+    {"POST", "/api/generate", OLLAMA, .api = CF_API_OLLAMA_GENERATE},
+    {"POST", "/api/embed", OLLAMA, .answer = embed},
+    {"GET", "/api/tags", OLLAMA, .write = cf_serve__write_tags},
+    {"GET", "/api/ps", OLLAMA, .write = cf_serve__write_ps},
+    {"POST", "/api/show", OLLAMA, .write = cf_serve__write_show},
+    {"GET", "/api/version", OLLAMA, .write = cf_serve__write_version},
+    {"GET", "/props", LLAMA, .write = cf_serve__write_props},
+    {"POST", "/tokenize", LLAMA, .answer = cf_serve__tokenize},
+    {"POST", "/detokenize", LLAMA, .answer = cf_serve__detokenize},
+    {"POST", "/apply-template", LLAMA, .answer = cf_serve__apply_template},
+    {"GET", "/slots", LLAMA, .write = cf_serve__write_slots},
+    {"GET", "/health", LLAMA, .write = cf_serve__write_health},
 };
 
 /* Whether a path is `want`, or begins as it does before a '*'. */
@@ -136,10 +96,17 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         const bool is_here = (routes[i].apis & apis) != 0 && is_at(r->path, &routes[i]);
         is_known = is_known || is_here;
-        if (is_here && cf_str_is(r->method, routes[i].method)) {
-            routes[i].answer(s, r, a);
-            return;
+        if (!is_here || !cf_str_is(r->method, routes[i].method)) {
+            continue;
         }
+        if (routes[i].write != NULL) {
+            cf_serve__answer_with(s, r, a, routes[i].write);
+        } else if (routes[i].answer != NULL) {
+            routes[i].answer(s, r, a);
+        } else {
+            cf_serve__complete(s, r, a, routes[i].api);
+        }
+        return;
     }
     cf_api_fail(r, a, is_known ? 405 : 404, "not_found",
                 is_known ? "this path takes another method" : "this server has no such path");

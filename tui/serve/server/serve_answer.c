@@ -36,12 +36,13 @@ void cf_serve__answer_error(const cf_http_request *r, cf_http_answer *a, cf_reco
 }
 
 void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_record *record,
-                              cf_status st, const char *param, const cf_error *err)
+                              cf_status st, const cf_error *err)
 {
     const bool is_asked = st == CF_EINVAL || st == CF_EFORMAT || st == CF_ELIMIT;
     /* The words by which Anthropic's clients know that they must compact. */
     const bool has_words = st == CF_ELIMIT && cf_str_begins(r->path, "/v1/messages");
-    char message[CF_ERROR_TEXT_MAX + 32];
+    char message[CF_ERROR_TEXT_MAX + 32], field[CF_ERROR_TEXT_MAX];
+    const bool has_field = is_asked && sscanf(err->text, "'%239[^']'", field) == 1;
     snprintf(message, sizeof message, "%s%s", has_words ? "prompt is too long: " : "", err->text);
     const cf_wire_failure f = {.status = is_asked                ? 400
                                          : st == CF_EUNSUPPORTED ? 501
@@ -50,7 +51,7 @@ void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_re
                                .code = st == CF_ELIMIT         ? "context_length_exceeded"
                                        : st == CF_EUNSUPPORTED ? "not_supported"
                                                                : NULL,
-                               .param = param,
+                               .param = has_field ? field : NULL,
                                .message = message};
     cf_serve__answer_error(r, a, record, &f);
 }
@@ -72,7 +73,7 @@ void cf_serve__answer_text(const cf_http_request *r, cf_http_answer *a, cf_recor
 }
 
 void cf_serve__answer_with(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
-                           void (*write)(cf_serve *s, cf_jw *w))
+                           cf_serve__writer *write)
 {
     cf_buf text = CF_BUF_INIT;
     cf_jw w;

@@ -58,12 +58,38 @@ typedef struct asked {
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* Fields by form, those that cannot change a vector or a score included. */
+static cf_status check_fields(const asked *a, cf_error *err)
+{
+    static const char *const names[] = {
+        [CF_SERVE_EMBED_OPENAI] = " model input encoding_format dimensions user ",
+        [CF_SERVE_EMBED_OLLAMA] = " model input dimensions truncate options keep_alive ",
+        [CF_SERVE_RERANK] = " model query documents top_n return_documents "};
+    const char *key;
+    json_t *value;
+    if (!json_is_object(a->body)) {
+        return cf_fail(err, CF_EFORMAT, "not a JSON object");
+    }
+    json_object_foreach(a->body, key, value)
+    {
+        char word[40];
+        snprintf(word, sizeof word, " %.36s ", key);
+        if (!json_is_null(value) &&
+            (strchr(key, ' ') != NULL || strstr(names[a->form], word) == NULL)) {
+            return cf_serve__refuse(err, key,
+                                    "asks for what this server does not do; leave the field out");
+        }
+    }
+    return CF_OK;
+}
+
 static cf_status check_options(asked *a, cf_error *err)
 {
     const json_t *size = json_object_get(a->body, "dimensions");
     cf_str format = cf_json_get_str(a->body, "encoding_format");
     a->is_base64 = cf_str_is(format, "base64");
-    if (format.n > 0 && !a->is_base64 && !cf_str_is(format, "float")) {
+    const json_t *given = json_object_get(a->body, "encoding_format");
+    if (given != NULL && !json_is_null(given) && !a->is_base64 && !cf_str_is(format, "float")) {
         return cf_fail(err, CF_EINVAL, "'encoding_format' is \"float\" or \"base64\"");
     }
     if (size != NULL && !json_is_null(size) && (size_t)json_integer_value(size) != a->n_embd) {
@@ -270,6 +296,7 @@ static cf_status rank(asked *a, const char *model, cf_error *err)
 
 static cf_status answer(asked *a, const char *model, cf_error *err)
 {
+    CF_TRY(check_fields(a, err));
     if (a->form == CF_SERVE_RERANK) {
         return rank(a, model, err);
     }

@@ -92,6 +92,47 @@ static const struct {
     {"top_logprobs", "0", OLLAMA | RESPONSES},
 };
 
+enum { TEXT = 1, LIST = 2, OBJECT = 4, SWITCH = 8, NUMBER = 16 };
+
+/* Fields that readers take for absent in another type than these. */
+static const struct {
+    const char *path, *types;
+    unsigned any, apis;
+} typed[] = {
+    {"model", "a text", TEXT, ALL},
+    {"stream", "true or false", SWITCH, ALL},
+    {"tools", "a list", LIST, ALL & ~RAW},
+    {"functions", "a list", LIST, CHAT},
+    {"parallel_tool_calls", "true or false", SWITCH, CHAT | RESPONSES},
+    {"logit_bias", "an object", OBJECT, CHAT | RAW},
+    {"logprobs", "true, false or a number", SWITCH | NUMBER, CHAT | RAW},
+    {"echo", "true or false", SWITCH, RAW},
+    {"stream_options", "an object", OBJECT, OPENAI},
+    {"instructions", "a text", TEXT, RESPONSES},
+    {"previous_response_id", "a text", TEXT, RESPONSES},
+    {"text", "an object", OBJECT, RESPONSES},
+    {"text.format", "an object", OBJECT, RESPONSES},
+    {"reasoning", "an object", OBJECT, RESPONSES},
+    {"system", "a text or a list", TEXT | LIST, MESSAGES},
+    {"thinking", "an object", OBJECT, MESSAGES},
+    {"tool_choice", "an object", OBJECT, MESSAGES},
+    {"output_config", "an object", OBJECT, MESSAGES},
+    {"options", "an object", OBJECT, OLLAMA},
+    {"think", "true, false or a text", SWITCH | TEXT, OLLAMA},
+    {"format", "\"json\" or a schema", TEXT | OBJECT, OLLAMA},
+    {"system", "a text", TEXT, OLLAMA},
+    {"images", "a list", LIST, OLLAMA},
+};
+
+static unsigned type_of(const json_t *v)
+{
+    return json_is_string(v)    ? TEXT
+           : json_is_array(v)   ? LIST
+           : json_is_object(v)  ? OBJECT
+           : json_is_boolean(v) ? SWITCH
+                                : NUMBER;
+}
+
 /* The value of a field; NULL: null, or absent. */
 static const json_t *value_at(const json_t *v, const char *path)
 {
@@ -147,8 +188,7 @@ static cf_status check_tool(cf_serve__asked *a, const char *path, cf_error *err)
         note(a, path);
         return CF_OK;
     }
-    return cf_serve__refuse(a, err, path,
-                            "must be a function: this server has no tools of its own");
+    return cf_serve__refuse(err, path, "must be a function: this server has no tools of its own");
 }
 
 /* Members of a message reach the template, where an interface has messages of
@@ -165,7 +205,7 @@ static cf_status check_field(cf_serve__asked *a, const char *path, cf_error *err
         return CF_OK;
     }
     if (strcmp(path, "chat_template_kwargs") == 0) {
-        return cf_serve__refuse(a, err, path, "must be an object");
+        return cf_serve__refuse(err, path, "must be an object");
     }
     const json_t *value = value_at(a->wire.body, path);
     value = value != NULL ? value : json_object_get(a->wire.body, path); /* "a.b" as one name */
@@ -176,12 +216,18 @@ static cf_status check_field(cf_serve__asked *a, const char *path, cf_error *err
         note(a, path);
         return CF_OK;
     }
-    return cf_serve__refuse(a, err, path,
+    return cf_serve__refuse(err, path,
                             "asks for what this server does not do; leave the field out");
 }
 
 cf_status cf_serve__check_fields(cf_serve__asked *a, cf_error *err)
 {
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++) {
+        const json_t *v = value_at(a->wire.body, typed[i].path);
+        if (v != NULL && (typed[i].apis >> a->api & 1) != 0 && (typed[i].any & type_of(v)) == 0) {
+            return cf_serve__refuse(err, typed[i].path, "must be %s", typed[i].types);
+        }
+    }
     for (size_t i = 0; i < json_array_size(a->wire.unknown); i++) {
         const char *path = json_string_value(json_array_get(a->wire.unknown, i));
         if (path != NULL) {
@@ -195,7 +241,7 @@ cf_status cf_serve__check_fields(cf_serve__asked *a, cf_error *err)
         }
         const char *path = cf_wire_place(&a->wire, a->api, unused[i].setting);
         if (!is_value(v, unused[i].only)) {
-            return cf_serve__refuse(a, err, path,
+            return cf_serve__refuse(err, path,
                                     "asks for what this server does not do; leave the field out");
         }
         note(a, path);

@@ -99,7 +99,6 @@ typedef struct cf_serve__asked {
     cf_wire_request wire;
     cf_api api;
     size_t n_rules;  /* of the wire's messages: they hold for this request alone */
-    char param[128]; /* after a failure: the field that is wrong; "": none */
     cf_buf accepted; /* fields without effect: "metadata, user" */
     cf_arena arena;
     json_t *messages; /* roles as the template names them; without the reply's
@@ -121,8 +120,8 @@ typedef struct cf_serve__asked {
 } cf_serve__asked;
 
 /* CF_EINVAL: the field is wrong in this way; "'FIELD' " comes before the text. */
-CF_MUST_USE cf_status cf_serve__refuse(cf_serve__asked *a, cf_error *err, const char *field,
-                                       const char *fmt, ...) CF_PRINTF(4, 5);
+CF_MUST_USE cf_status cf_serve__refuse(cf_error *err, const char *field, const char *fmt, ...)
+    CF_PRINTF(3, 4);
 /* The fields that nothing reads (serve_fields.c): notes those without effect,
  * and refuses the others. */
 CF_MUST_USE cf_status cf_serve__check_fields(cf_serve__asked *a, cf_error *err);
@@ -198,15 +197,17 @@ void cf_serve__answer_head(const cf_http_request *r, cf_http_answer *a, cf_recor
 void cf_serve__answer_error(const cf_http_request *r, cf_http_answer *a, cf_record *record,
                             const cf_wire_failure *failure);
 /* The same for a status of our own: CF_EINVAL and CF_EFORMAT are the client's,
- * CF_ELIMIT is a text that is too long.  `param` may be NULL. */
+ * CF_ELIMIT is a text that is too long.  A text that begins with a name in quotes
+ * is about that field. */
 void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_record *record,
-                              cf_status st, const char *param, const cf_error *err);
+                              cf_status st, const cf_error *err);
 /* 200 and the text, or 500 where it is not whole. */
 void cf_serve__answer_text(const cf_http_request *r, cf_http_answer *a, cf_record *record,
                            const cf_buf *text);
 /* 200 and what `write` writes. */
+typedef void cf_serve__writer(cf_serve *s, cf_jw *w);
 void cf_serve__answer_with(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
-                           void (*write)(cf_serve *s, cf_jw *w));
+                           cf_serve__writer *write);
 
 /* ---- paths -------------------------------------------------------------- */
 
@@ -223,12 +224,13 @@ bool cf_serve__reads(const cf_serve *s, bool is_sound);
 CF_MUST_USE cf_status cf_serve__token(cf_token *out, const json_t *v, const cf_tokenizer *tok,
                                       const char *field, cf_error *err);
 /* The model and the server, tokens of texts and requests (serve_paths.c). */
-cf_serve__path cf_serve__models, cf_serve__model, cf_serve__slots_path, cf_serve__health,
-    cf_serve__props, cf_serve__tokenize, cf_serve__detokenize, cf_serve__apply_template,
+cf_serve__path cf_serve__model, cf_serve__tokenize, cf_serve__detokenize, cf_serve__apply_template,
     cf_serve__count_tokens;
+cf_serve__writer cf_serve__write_models, cf_serve__write_slots, cf_serve__write_health,
+    cf_serve__write_props;
 /* Ollama's lists (serve_ollama.c). */
-cf_serve__path cf_serve__ollama_tags, cf_serve__ollama_ps, cf_serve__ollama_show,
-    cf_serve__ollama_version;
+cf_serve__writer cf_serve__write_tags, cf_serve__write_ps, cf_serve__write_show,
+    cf_serve__write_version;
 
 /* ---- what is written (serve_write.c) ------------------------------------ */
 

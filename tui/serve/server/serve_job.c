@@ -398,7 +398,7 @@ static void answer_failure(const cf_http_request *r, cf_http_answer *a, const jo
     const cf_status st = j->fault == CF_FAULT_CONTEXT     ? CF_ELIMIT
                          : is_asked || j->st == CF_EINVAL ? CF_EINVAL
                                                           : CF_EIO;
-    cf_serve__answer_failure(r, a, j->record, st, NULL, &j->err);
+    cf_serve__answer_failure(r, a, j->record, st, &j->err);
 }
 
 /* Until there is something to read, the end, or nobody who waits.  Locked. */
@@ -509,14 +509,13 @@ void cf_serve__complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a
     if (info.is_encoder) {
         cf_ignore(
             cf_fail(&j->err, CF_EUNSUPPORTED, "architecture %s continues no text", info.arch));
-        cf_serve__answer_failure(r, a, j->record, CF_EUNSUPPORTED, NULL, &j->err);
+        cf_serve__answer_failure(r, a, j->record, CF_EUNSUPPORTED, &j->err);
         free_job(j);
         return;
     }
     cf_status st = cf_serve__read(&j->asked, s, r->body, api, &j->err);
     if (st != CF_OK) {
-        cf_serve__answer_failure(r, a, j->record, st == CF_ENOMEM ? st : CF_EINVAL,
-                                 j->asked.param[0] != '\0' ? j->asked.param : NULL, &j->err);
+        cf_serve__answer_failure(r, a, j->record, st == CF_ENOMEM ? st : CF_EINVAL, &j->err);
         free_job(j);
         return;
     }

@@ -8,17 +8,12 @@
 #include "core/base/version.h"
 #include "tui/serve/server/serve_impl.h"
 
-static void write_version(cf_serve *s, cf_jw *w)
+void cf_serve__write_version(cf_serve *s, cf_jw *w)
 {
     (void)s;
     cf_jw_object(w, NULL);
     cf_jw_text(w, "version", CF_VERSION);
     cf_jw_end(w);
-}
-
-void cf_serve__ollama_version(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_version);
 }
 
 static void put_details(const cf_engine_info *info, cf_jw *w)
@@ -69,24 +64,14 @@ static void put_list(const cf_serve *s, bool is_loaded, cf_jw *w)
     cf_jw_end(w);
 }
 
-static void write_tags(cf_serve *s, cf_jw *w)
+void cf_serve__write_tags(cf_serve *s, cf_jw *w)
 {
     put_list(s, false, w);
 }
 
-void cf_serve__ollama_tags(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_tags);
-}
-
-static void write_ps(cf_serve *s, cf_jw *w)
+void cf_serve__write_ps(cf_serve *s, cf_jw *w)
 {
     put_list(s, true, w);
-}
-
-void cf_serve__ollama_ps(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_ps);
 }
 
 static void put_model_info(const cf_engine_info *info, cf_jw *w)
@@ -108,7 +93,7 @@ static void put_model_info(const cf_engine_info *info, cf_jw *w)
     cf_jw_end(w);
 }
 
-static void write_show(cf_serve *s, cf_jw *w)
+void cf_serve__write_show(cf_serve *s, cf_jw *w)
 {
     const cf_engine_info info = cf_engine_get_info(s->opened->engine);
     const struct {
@@ -134,9 +119,4 @@ static void write_show(cf_serve *s, cf_jw *w)
     }
     cf_jw_end(w);
     cf_jw_end(w);
-}
-
-void cf_serve__ollama_show(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_show);
 }

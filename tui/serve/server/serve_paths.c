@@ -46,7 +46,7 @@ static void write_model(cf_serve *s, cf_jw *w)
     cf_jw_end(w);
 }
 
-static void write_models(cf_serve *s, cf_jw *w)
+void cf_serve__write_models(cf_serve *s, cf_jw *w)
 {
     cf_jw_object(w, NULL);
     cf_jw_text(w, "object", "list");
@@ -57,11 +57,6 @@ static void write_models(cf_serve *s, cf_jw *w)
     cf_jw_text(w, "first_id", s->o.model);
     cf_jw_text(w, "last_id", s->o.model);
     cf_jw_end(w);
-}
-
-void cf_serve__models(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_models);
 }
 
 /* The name after "models/" of "/v1/models/NAME"; a name may have slashes
@@ -83,27 +78,17 @@ void cf_serve__model(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 
 /* ---- the server --------------------------------------------------------- */
 
-static void write_slots(cf_serve *s, cf_jw *w)
+void cf_serve__write_slots(cf_serve *s, cf_jw *w)
 {
     cf_serve__slots_write(s->slots, w);
 }
 
-void cf_serve__slots_path(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_slots);
-}
-
-static void write_health(cf_serve *s, cf_jw *w)
+void cf_serve__write_health(cf_serve *s, cf_jw *w)
 {
     (void)s;
     cf_jw_object(w, NULL);
     cf_jw_text(w, "status", "ok");
     cf_jw_end(w);
-}
-
-void cf_serve__health(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_health);
 }
 
 static void put_special(const cf_serve *s, cf_jw *w, const char *key, cf_token id)
@@ -117,7 +102,7 @@ static void put_special(const cf_serve *s, cf_jw *w, const char *key, cf_token i
 }
 
 /* llama-server's members that programs read, and which server it is. */
-static void write_props(cf_serve *s, cf_jw *w)
+void cf_serve__write_props(cf_serve *s, cf_jw *w)
 {
     const cf_engine_info info = cf_engine_get_info(s->opened->engine);
     const cf_special_tokens special = cf_tokenizer_special(s->tok);
@@ -140,11 +125,6 @@ static void write_props(cf_serve *s, cf_jw *w)
     cf_jw_end(w);
 }
 
-void cf_serve__props(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
-{
-    cf_serve__answer_with(s, r, a, write_props);
-}
-
 /* ---- tokens ------------------------------------------------------------- */
 
 /* A piece that is not UTF-8 is a list of its bytes. */
@@ -161,99 +141,92 @@ static void put_piece(cf_jw *w, cf_str piece)
     cf_jw_end(w);
 }
 
-static void put_tokens(const cf_serve *s, const cf_token_list *list, bool has_pieces, cf_jw *w)
+static cf_status put_tokens(const cf_serve *s, const json_t *body, cf_arena *arena, cf_jw *w,
+                            cf_error *err)
 {
+    const bool has_pieces = json_is_true(json_object_get(body, "with_pieces"));
+    const bool is_plain = json_is_false(json_object_get(body, "parse_special"));
+    const bool is_whole = json_is_true(json_object_get(body, "add_special"));
+    cf_token_list list = {NULL, 0};
     cf_buf piece = CF_BUF_INIT;
-    cf_jw_object(w, NULL);
+    cf_str text = cf_json_get_str(body, "content");
+    if (text.p == NULL) {
+        return cf_serve__refuse(err, "content", "must be a text");
+    }
+    CF_TRY(cf_tokenizer_encode(&list, s->tok, text, !is_plain, is_whole, arena, err));
     cf_jw_array(w, "tokens");
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; i < list.n; i++) {
         if (!has_pieces) {
-            cf_jw_int(w, NULL, list->v[i].id);
+            cf_jw_int(w, NULL, list.v[i].id);
             continue;
         }
         cf_buf_reset(&piece);
-        cf_tokenizer_piece(&piece, s->tok, list->v[i].id, true);
+        cf_tokenizer_piece(&piece, s->tok, list.v[i].id, true);
         w->out->failed = w->out->failed || piece.failed;
         cf_jw_object(w, NULL);
-        cf_jw_int(w, "id", list->v[i].id);
+        cf_jw_int(w, "id", list.v[i].id);
         put_piece(w, cf_buf_str(&piece));
         cf_jw_end(w);
     }
     cf_jw_end(w);
-    cf_jw_end(w);
     cf_buf_deinit(&piece);
+    return CF_OK;
+}
+
+static cf_status put_text(const cf_serve *s, const json_t *body, cf_arena *arena, cf_jw *w,
+                          cf_error *err)
+{
+    const json_t *list = json_object_get(body, "tokens");
+    const size_t n = json_array_size(list);
+    cf_token *ids = cf_arena_calloc(arena, n + 1, sizeof *ids);
+    cf_buf text = CF_BUF_INIT;
+    if (!json_is_array(list)) {
+        return cf_serve__refuse(err, "tokens", "must be a list of numbers");
+    }
+    if (ids == NULL) {
+        return cf_oom(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        CF_TRY(cf_serve__token(&ids[i], json_array_get(list, i), s->tok, "tokens", err));
+    }
+    cf_tokenizer_decode(&text, s->tok, ids, n, true);
+    cf_jw_buf(w, "content", &text);
+    cf_status st = cf_buf_check(&text, err);
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* Answers with the members that `put` writes for the body. */
+static void with_body(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
+                      cf_status (*put)(const cf_serve *s, const json_t *body, cf_arena *arena,
+                                       cf_jw *w, cf_error *err))
+{
+    json_t *body = NULL;
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &out);
+    cf_jw_object(&w, NULL);
+    cf_status st = cf_json_read(&body, r->body.p, r->body.n, &err);
+    CF_THEN(st, put(s, body, r->arena, &w, &err));
+    cf_jw_end(&w);
+    if (st == CF_OK) {
+        cf_serve__answer_text(r, a, NULL, &out);
+    } else {
+        cf_serve__answer_failure(r, a, NULL, st, &err);
+    }
+    cf_buf_deinit(&out);
+    json_decref(body);
 }
 
 void cf_serve__tokenize(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
-    json_t *body = NULL;
-    cf_error err;
-    cf_arena arena;
-    cf_token_list list = {NULL, 0};
-    cf_buf out = CF_BUF_INIT;
-    cf_jw w;
-    cf_arena_init(&arena, 0);
-    cf_status st = cf_json_read(&body, r->body.p, r->body.n, &err);
-    cf_str text = cf_json_get_str(body, "content");
-    if (st == CF_OK && text.p == NULL) {
-        st = cf_fail(&err, CF_EINVAL, "'content' must be a text");
-    }
-    const json_t *plain = json_object_get(body, "parse_special");
-    CF_THEN(st,
-            cf_tokenizer_encode(&list, s->tok, text, !json_is_false(plain),
-                                json_is_true(json_object_get(body, "add_special")), &arena, &err));
-    cf_jw_init(&w, &out);
-    if (st == CF_OK) {
-        put_tokens(s, &list, json_is_true(json_object_get(body, "with_pieces")), &w);
-        cf_serve__answer_text(r, a, NULL, &out);
-    } else {
-        cf_serve__answer_failure(r, a, NULL, st, "content", &err);
-    }
-    cf_buf_deinit(&out);
-    cf_arena_deinit(&arena);
-    json_decref(body);
-}
-
-static cf_status read_tokens(const cf_serve *s, const json_t *body, cf_buf *text, cf_error *err)
-{
-    const json_t *list = json_object_get(body, "tokens");
-    const size_t n = json_array_size(list);
-    cf_token *ids = cf_calloc(n + 1, sizeof *ids);
-    cf_status st = !json_is_array(list)
-                       ? cf_fail(err, CF_EINVAL, "'tokens' must be a list of numbers")
-                   : ids == NULL ? cf_oom(err)
-                                 : CF_OK;
-    for (size_t i = 0; st == CF_OK && i < n; i++) {
-        st = cf_serve__token(&ids[i], json_array_get(list, i), s->tok, "tokens", err);
-    }
-    if (st == CF_OK) {
-        cf_tokenizer_decode(text, s->tok, ids, n, true);
-        st = cf_buf_check(text, err);
-    }
-    cf_free(ids);
-    return st;
+    with_body(s, r, a, put_tokens);
 }
 
 void cf_serve__detokenize(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
-    json_t *body = NULL;
-    cf_error err;
-    cf_buf text = CF_BUF_INIT, out = CF_BUF_INIT;
-    cf_jw w;
-    cf_status st = cf_json_read(&body, r->body.p, r->body.n, &err);
-    CF_THEN(st, read_tokens(s, body, &text, &err));
-    if (st == CF_OK) {
-        cf_jw_init(&w, &out);
-        cf_jw_object(&w, NULL);
-        cf_jw_buf(&w, "content", &text);
-        cf_jw_end(&w);
-        cf_serve__answer_text(r, a, NULL, &out);
-    } else {
-        cf_serve__answer_failure(r, a, NULL, st, "tokens", &err);
-    }
-    cf_buf_deinit(&text);
-    cf_buf_deinit(&out);
-    json_decref(body);
+    with_body(s, r, a, put_text);
 }
 
 /* ---- prompts of requests ------------------------------------------------ */
@@ -281,9 +254,7 @@ static void with_prompt(cf_serve *s, const cf_http_request *r, cf_http_answer *a
         write(&w, cf_buf_str(&text), list.n);
         cf_serve__answer_text(r, a, NULL, &out);
     } else {
-        cf_serve__answer_failure(r, a, NULL, st == CF_ENOMEM ? st : CF_EINVAL,
-                                 asked != NULL && asked->param[0] != '\0' ? asked->param : NULL,
-                                 &err);
+        cf_serve__answer_failure(r, a, NULL, st == CF_ENOMEM ? st : CF_EINVAL, &err);
     }
     if (asked != NULL) {
         cf_serve__asked_deinit(asked);

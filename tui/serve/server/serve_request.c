@@ -28,15 +28,13 @@ void cf_serve__asked_deinit(cf_serve__asked *a)
     memset(a, 0, sizeof *a);
 }
 
-cf_status cf_serve__refuse(cf_serve__asked *a, cf_error *err, const char *field, const char *fmt,
-                           ...)
+cf_status cf_serve__refuse(cf_error *err, const char *field, const char *fmt, ...)
 {
     char why[CF_ERROR_TEXT_MAX];
     va_list args;
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
-    snprintf(a->param, sizeof a->param, "%s", field);
     return cf_fail(err, CF_EINVAL, "'%.100s' %s", field, why);
 }
 
@@ -58,8 +56,8 @@ cf_status cf_serve__token(cf_token *out, const json_t *v, const cf_tokenizer *to
     const json_int_t n_vocab = (json_int_t)cf_tokenizer_n_vocab(tok);
     const json_int_t id = json_integer_value(v);
     if (!json_is_integer(v) || id < 0 || id >= n_vocab) {
-        return cf_fail(err, CF_EINVAL, "'%s': a token is not a number below %lld", field,
-                       (long long)n_vocab);
+        return cf_serve__refuse(err, field, "must have tokens that are numbers below %lld",
+                                (long long)n_vocab);
     }
     *out = (cf_token)id;
     return CF_OK;
@@ -77,8 +75,8 @@ static const char *list_name(const cf_serve__asked *a)
 
 /* Pictures and sounds come with the request: a path of this machine, or an
  * address, would have the server read what the client may not. */
-static cf_status check_part(cf_serve__asked *a, const json_t *part, const char *field,
-                            const cf_opened *opened, cf_error *err)
+static cf_status check_part(const json_t *part, const char *field, const cf_opened *opened,
+                            cf_error *err)
 {
     cf_attachment at;
     cf_str type = cf_json_get_str(part, "type");
@@ -86,14 +84,13 @@ static cf_status check_part(cf_serve__asked *a, const json_t *part, const char *
     if (!cf_attachment_read(&at, part)) {
         st = cf_str_is(type, "text") && cf_json_get_str(part, "text").p != NULL
                  ? CF_OK
-                 : cf_serve__refuse(a, err, field, "is a part of a type that no model reads: %.*s",
+                 : cf_serve__refuse(err, field, "is a part of a type that no model reads: %.*s",
                                     (int)(type.n < 40 ? type.n : 40), type.n > 0 ? type.p : "");
     } else if (opened->media_cache == NULL) {
-        st = cf_serve__refuse(a, err, field, "has %s: this server's model reads none",
+        st = cf_serve__refuse(err, field, "has %s: this server's model reads none",
                               at.kind == CF_ATTACHMENT_IMAGE ? "a picture" : "a sound");
     } else if (at.base64.n == 0) {
-        st = cf_serve__refuse(a, err, field,
-                              "must have pictures and sounds in the request as base64");
+        st = cf_serve__refuse(err, field, "must have pictures and sounds in the request as base64");
     }
     cf_attachment_deinit(&at);
     return st;
@@ -108,7 +105,7 @@ static cf_status check_parts(cf_serve__asked *a, const json_t *content, size_t m
     for (size_t i = 0; i < json_array_size(content); i++) {
         const json_t *part = json_array_get(content, i);
         snprintf(field, sizeof field, "%s[%zu].content[%zu]", list_name(a), message, i);
-        CF_TRY(check_part(a, part, field, opened, err));
+        CF_TRY(check_part(part, field, opened, err));
         *is_text = *is_text && cf_json_get_str(part, "text").p != NULL;
     }
     return CF_OK;
@@ -146,8 +143,13 @@ static cf_status read_message(cf_serve__asked *a, const json_t *in, size_t i,
     cf_jb_append(b, a->messages, m);
     if (!is_role(opened, role)) {
         snprintf(field, sizeof field, "%s[%zu].role", list_name(a), i);
-        return cf_serve__refuse(a, err, field, "is no role: %.*s", (int)(role.n < 40 ? role.n : 40),
+        return cf_serve__refuse(err, field, "is no role: %.*s", (int)(role.n < 40 ? role.n : 40),
                                 role.p);
+    }
+    if (content != NULL && !json_is_null(content) && !json_is_string(content) &&
+        !json_is_array(content)) {
+        snprintf(field, sizeof field, "%s[%zu].content", list_name(a), i);
+        return cf_serve__refuse(err, field, "must be a text or a list of parts");
     }
     CF_TRY(check_parts(a, content, i, opened, &is_text, err));
     if (is_text && cf_str_is(role, "tool")) {
@@ -174,10 +176,10 @@ static cf_status take_prefix(cf_serve__asked *a, cf_error *err)
     snprintf(field, sizeof field, "%s[%zu]", list_name(a), n - 1);
     const json_t *content = json_object_get(last, "content");
     if (json_array_size(json_object_get(last, "tool_calls")) > 0) {
-        return cf_serve__refuse(a, err, field, "calls tools, and no results follow");
+        return cf_serve__refuse(err, field, "calls tools, and no results follow");
     }
     if (cf_json_get_str(last, "reasoning_content").n > 0) {
-        return cf_serve__refuse(a, err, field,
+        return cf_serve__refuse(err, field,
                                 "is to be gone on with, and cannot begin with thinking");
     }
     cf_buf text = CF_BUF_INIT;
@@ -200,7 +202,7 @@ static cf_status read_messages(cf_serve__asked *a, const cf_opened *opened, cf_j
     const json_t *list = a->wire.messages;
     a->messages = json_array();
     if (json_array_size(list) == 0) {
-        return cf_serve__refuse(a, err, list_name(a), "must be a list of messages");
+        return cf_serve__refuse(err, list_name(a), "must be a list of messages");
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         CF_TRY(read_message(a, json_array_get(list, i), i, opened, b, err));
@@ -224,7 +226,7 @@ static cf_status read_prompt(cf_serve__asked *a, json_t *v, const cf_tokenizer *
     const size_t n = json_array_size(v);
     json_t *none = NULL;
     if (!json_is_string(v) && n == 0) {
-        return cf_serve__refuse(a, err, "prompt",
+        return cf_serve__refuse(err, "prompt",
                                 "must be a text, a list of tokens, or a list of these");
     }
     cf_token *ids = n > 0 ? cf_arena_calloc(&a->arena, n, sizeof *ids) : NULL;
@@ -246,8 +248,8 @@ static cf_status read_prompts(cf_serve__asked *a, const cf_tokenizer *tok, cf_er
     const json_t *list = a->wire.prompts;
     const size_t n = json_array_size(list);
     if (n * a->n > CF_SERVE_N_MAX) {
-        return cf_serve__refuse(a, err, "prompt", "and 'n' ask for %zu replies: %d at most",
-                                n * a->n, CF_SERVE_N_MAX);
+        return cf_serve__refuse(err, "prompt", "and 'n' ask for %zu replies: %d at most", n * a->n,
+                                CF_SERVE_N_MAX);
     }
     for (size_t i = 0; i < n; i++) {
         CF_TRY(read_prompt(a, json_array_get(list, i), tok, err));
@@ -260,6 +262,9 @@ static cf_status read_prompts(cf_serve__asked *a, const cf_tokenizer *tok, cf_er
 /* Ollama's "raw": the prompt without a template. */
 static cf_status read_raw(cf_serve__asked *a, const cf_tokenizer *tok, cf_error *err)
 {
+    if (json_array_size(a->wire.messages) > 1) {
+        return cf_serve__refuse(err, "system", "has no place in a raw prompt");
+    }
     return read_prompt(a, json_object_get(a->wire.body, "prompt"), tok, err);
 }
 
@@ -274,7 +279,7 @@ static cf_status read_u32(cf_serve__asked *a, const char *key, uint32_t max, uin
     }
     json_int_t n = json_integer_value(v);
     if (!json_is_integer(v) || n < 0 || n > (json_int_t)max) {
-        return cf_serve__refuse(a, err, place(a, key), "must be a number from 0 to %u", max);
+        return cf_serve__refuse(err, place(a, key), "must be a number from 0 to %u", max);
     }
     *out = (uint32_t)n;
     return CF_OK;
@@ -291,7 +296,7 @@ static cf_status read_option(cf_serve__asked *a, const cf_option *o, const char 
     }
     double x = json_number_value(v);
     if (!json_is_number(v) || !(x >= o->min && x <= o->max)) {
-        return cf_serve__refuse(a, err, place(a, name), "must be %s", o->range);
+        return cf_serve__refuse(err, place(a, name), "must be %s", o->range);
     }
     if (o->kind == CF_OPTION_F32) {
         float f = (float)x;
@@ -303,19 +308,21 @@ static cf_status read_option(cf_serve__asked *a, const cf_option *o, const char 
     return CF_OK;
 }
 
-static cf_status read_bias(cf_serve__asked *a, cf_error *err)
+static cf_status read_bias(cf_serve__asked *a, const cf_tokenizer *tok, cf_error *err)
 {
     json_t *v = json_object_get(a->wire.settings, "logit_bias");
     size_t n = 0;
     for (void *it = json_object_iter(v); it != NULL; it = json_object_iter_next(v, it)) {
         const json_t *bias = json_object_iter_value(it);
+        const double x = json_number_value(bias);
         char *end;
         long id = strtol(json_object_iter_key(it), &end, 10);
-        if (n == CF_SERVE_BIAS_MAX || *end != '\0' || id < 0 || id > INT32_MAX ||
-            !json_is_number(bias)) {
-            return cf_serve__refuse(a, err, "logit_bias", "must map token ids to numbers");
+        if (n == CF_SERVE_BIAS_MAX || *end != '\0' || end == json_object_iter_key(it) || id < 0 ||
+            (unsigned long)id >= cf_tokenizer_n_vocab(tok) || !json_is_number(bias) ||
+            fabs(x) > 100) {
+            return cf_serve__refuse(err, "logit_bias",
+                                    "must map ids of tokens to numbers from -100 to 100");
         }
-        double x = json_number_value(bias);
         a->bias[n++] = (cf_logit_bias){(cf_token)id, x <= -100 ? -INFINITY : (float)x};
     }
     a->options.sampling.bias = n > 0 ? a->bias : NULL;
@@ -324,7 +331,7 @@ static cf_status read_bias(cf_serve__asked *a, cf_error *err)
 }
 
 /* Options that are not given are those of the command line. */
-static cf_status read_sampling(cf_serve__asked *a, cf_error *err)
+static cf_status read_sampling(cf_serve__asked *a, const cf_tokenizer *tok, cf_error *err)
 {
     cf_sampling *s = &a->options.sampling;
     *s = (cf_sampling){.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
@@ -336,14 +343,14 @@ static cf_status read_sampling(cf_serve__asked *a, cf_error *err)
     const json_t *seed = get(a, "seed");
     a->has_seed = json_is_integer(seed) && json_integer_value(seed) >= 0;
     if (seed != NULL && !json_is_integer(seed)) {
-        return cf_serve__refuse(a, err, place(a, "seed"), "must be a whole number");
+        return cf_serve__refuse(err, place(a, "seed"), "must be a whole number");
     }
     if (a->has_seed) {
         s->seed = (uint64_t)json_integer_value(seed);
     } else {
         cf_os_entropy(&s->seed, sizeof s->seed);
     }
-    return read_bias(a, err);
+    return read_bias(a, tok, err);
 }
 
 static cf_status read_stops(cf_serve__asked *a, cf_error *err)
@@ -351,16 +358,16 @@ static cf_status read_stops(cf_serve__asked *a, cf_error *err)
     const json_t *v = get(a, "stop");
     size_t n = json_array_size(v);
     if (v != NULL && !json_is_array(v)) {
-        return cf_serve__refuse(a, err, place(a, "stop"), "must be texts");
+        return cf_serve__refuse(err, place(a, "stop"), "must be texts");
     }
     if (n > CF_SERVE_STOPS_MAX) {
-        return cf_serve__refuse(a, err, place(a, "stop"), "has more than %d texts",
+        return cf_serve__refuse(err, place(a, "stop"), "has more than %d texts",
                                 CF_SERVE_STOPS_MAX);
     }
     for (size_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(v, i);
         if (json_string_length(one) == 0) {
-            return cf_serve__refuse(a, err, place(a, "stop"), "must be texts");
+            return cf_serve__refuse(err, place(a, "stop"), "must be texts");
         }
         a->stops[i] = cf_str_make(json_string_value(one), json_string_length(one));
     }
@@ -394,9 +401,12 @@ static cf_status read_numbers(cf_serve__asked *a, cf_error *err)
         CF_TRY(read_u32(a, "logprobs", 20, &top, err));
     }
     a->has_logprobs = json_is_true(logprobs) || json_is_integer(logprobs);
+    if (top > 0 && !a->has_logprobs) {
+        return cf_serve__refuse(err, place(a, "top_logprobs"), "needs 'logprobs'");
+    }
     a->options.n_top = !a->has_logprobs ? 0 : top > 0 ? top : 1;
     return a->n > 0 ? CF_OK
-                    : cf_serve__refuse(a, err, place(a, "n"), "must be a number from 1 to %d",
+                    : cf_serve__refuse(err, place(a, "n"), "must be a number from 1 to %d",
                                        CF_SERVE_N_MAX);
 }
 
@@ -454,7 +464,7 @@ static cf_status read_effort(cf_serve__asked *a, const cf_serve *s, cf_jb *b, cf
     }
     const int32_t budget = budget_of(effort);
     if (budget == INT32_MIN) {
-        return cf_serve__refuse(a, err, place(a, "reasoning_effort"),
+        return cf_serve__refuse(err, place(a, "reasoning_effort"),
                                 "must be none, minimal, low, medium, high, xhigh or max");
     }
     if (cf_str_find(cf_buf_str(&s->opened->source), cf_str_from("reasoning_effort"), NULL)) {
@@ -477,7 +487,7 @@ static cf_status read_thinking(cf_serve__asked *a, const cf_serve *s, cf_jb *b, 
     if (get(a, "thinking") != NULL) {
         const bool is_off = cf_str_is(type, "disabled");
         if (!is_off && !cf_str_is(type, "enabled") && !cf_str_is(type, "adaptive")) {
-            return cf_serve__refuse(a, err, place(a, "thinking"),
+            return cf_serve__refuse(err, place(a, "thinking"),
                                     "must be enabled, adaptive or disabled");
         }
         switch_thinking(a, s, !is_off, b);
@@ -518,14 +528,18 @@ static cf_status form_of(cf_serve__asked *a, json_t **spec, cf_jb *b, cf_error *
     } else if (cf_str_is(type, "json_schema")) {
         const json_t *schema = json_object_get(form, "schema");
         if (schema == NULL) {
-            return cf_serve__refuse(a, err, form_name(a), "has no schema");
+            return cf_serve__refuse(err, form_name(a), "has no schema");
         }
         *spec = json_pack("{s:O}", "schema", schema);
     } else if (form != NULL) {
-        return cf_serve__refuse(a, err, form_name(a), "must be text, json_object or json_schema");
+        return cf_serve__refuse(err, form_name(a), "must be text, json_object or json_schema");
     }
-    for (size_t i = 0; *spec == NULL && i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const json_t *v = get(a, others[i].key);
+        if (v != NULL && is_wanted) {
+            return cf_serve__refuse(err, place(a, others[i].key),
+                                    "cannot be asked for together with another form");
+        }
         if (v != NULL) {
             *spec = json_pack("{s:O}", others[i].spec, v);
             is_wanted = true;
@@ -543,7 +557,7 @@ static cf_status declare(cf_serve__asked *a, cf_jb *b, cf_error *err)
     const json_t *sent = json_object_get(a->wire.body, "tools");
     for (size_t i = 0; a->api == CF_API_OPENAI_RESPONSES && i < json_array_size(sent); i++) {
         if (cf_str_is(cf_json_get_str(json_array_get(sent, i), "type"), "custom")) {
-            return cf_serve__refuse(a, err, "tools",
+            return cf_serve__refuse(err, "tools",
                                     "has a custom tool: this server's models call functions");
         }
     }
@@ -560,14 +574,10 @@ static cf_status declare(cf_serve__asked *a, cf_jb *b, cf_error *err)
     cf_status st =
         !is_named || json_array_size(some) > 0
             ? cf_tool_set_new(&a->tools, some, err)
-            : cf_serve__refuse(a, err, "tool_choice", "names a tool that there is not: %.60s",
+            : cf_serve__refuse(err, "tool_choice", "names a tool that there is not: %.60s",
                                a->wire.tool_name);
     json_decref(some);
-    if (st == CF_EFORMAT) {
-        snprintf(a->param, sizeof a->param, "tools");
-        return cf_fail_in(err, CF_EINVAL, "tools");
-    }
-    return st;
+    return st == CF_EFORMAT ? cf_fail_in(err, CF_EINVAL, "'tools'") : st;
 }
 
 /* Calls are what the reply must be, or may be in place of its form. */
@@ -584,12 +594,11 @@ static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t 
     const json_t *asked = json_object_get(a->wire.body, "tool_choice");
     const bool is_needed = choice == CF_WIRE_TOOLS_NAMED || choice == CF_WIRE_TOOLS_REQUIRED;
     if (choice == CF_WIRE_TOOLS_UNSET && asked != NULL && !json_is_null(asked)) {
-        return cf_serve__refuse(a, err, "tool_choice",
+        return cf_serve__refuse(err, "tool_choice",
                                 "must be auto, none, required or one declared function");
     }
     if (json_array_size(a->wire.tools) == 0 && is_needed) {
-        return cf_serve__refuse(a, err, "tool_choice",
-                                "asks for a call, and 'tools' declares none");
+        return cf_serve__refuse(err, "tool_choice", "asks for a call, and 'tools' declares none");
     }
     if (json_array_size(a->wire.tools) == 0 || choice == CF_WIRE_TOOLS_NONE) {
         return CF_OK;
@@ -605,8 +614,7 @@ static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t 
                       ? json_pack("{s:[s, s]}", "type", "object", "array")
                       : NULL;
     if (!is_needed && schema == NULL && any == NULL) {
-        return cf_serve__refuse(a, err, "tools",
-                                "cannot be declared together with this constraint");
+        return cf_serve__refuse(err, "tools", "cannot be declared together with this constraint");
     }
     json_t *both = tools_spec(is_needed ? NULL : any != NULL ? any : schema, opened->family);
     json_decref(any);
@@ -622,15 +630,14 @@ static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
                            const cf_constraint_vocab *vocab, cf_jb *b, cf_error *err)
 {
     json_t *spec;
+    char field[40];
     CF_TRY(form_of(a, &spec, b, err));
     cf_status st = read_tools(a, opened, &spec, b, err);
     if (st == CF_OK && spec != NULL) {
         st = cf_constraint_spec_compile(&a->grammar, spec, a->tools, err);
-        if (st != CF_OK && a->param[0] == '\0') {
-            snprintf(a->param, sizeof a->param, "%s",
-                     a->wire.format != NULL ? form_name(a)
-                     : a->tools != NULL     ? "tools"
-                                            : "");
+        if (st != CF_OK && (a->wire.format != NULL || a->tools != NULL)) {
+            snprintf(field, sizeof field, "'%s'", a->wire.format != NULL ? form_name(a) : "tools");
+            st = cf_fail_in(err, st, field);
         }
         a->options.grammar = a->grammar;
         a->options.vocab = vocab;
@@ -649,7 +656,6 @@ static cf_status add_past(cf_serve__asked *a, const cf_serve *s, cf_error *err)
     if (a->api != CF_API_OPENAI_RESPONSES || w->previous[0] == '\0') {
         return CF_OK;
     }
-    snprintf(a->param, sizeof a->param, "previous_response_id");
     cf_status st = cf_serve__past_get(s->past, w->previous, &past, err);
     size_t at = a->n_rules;
     for (size_t i = 0; st == CF_OK && i < json_array_size(past); i++) {
@@ -657,9 +663,6 @@ static cf_status add_past(cf_serve__asked *a, const cf_serve *s, cf_error *err)
                                                                                 : cf_oom(err);
     }
     json_decref(past);
-    if (st == CF_OK) {
-        a->param[0] = '\0';
-    }
     return st;
 }
 
@@ -676,7 +679,7 @@ cf_status cf_serve__read(cf_serve__asked *a, const cf_serve *s, cf_str body, cf_
     a->is_raw = api == CF_API_OPENAI_COMPLETIONS || is_ollama_raw;
     CF_THEN(st, cf_serve__check_fields(a, err));
     CF_THEN(st, add_past(a, s, err));
-    CF_THEN(st, read_sampling(a, err));
+    CF_THEN(st, read_sampling(a, s->tok, err));
     CF_THEN(st, read_stops(a, err));
     CF_THEN(st, read_numbers(a, err));
     CF_THEN(st, read_thinking(a, s, &b, err));
