@@ -371,6 +371,62 @@ static void test_serve__wrong_requests(void **state)
     served_teardown(&f);
 }
 
+/* Every error of the server's own is in the form of the interface that the path
+ * belongs to, whatever was wrong. */
+static void test_serve__errors_in_the_clients_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        bool is_text, has_type; /* "error" is a text; "type":"error" beside it */
+    } paths[] = {
+        {"/v1/chat/completions", false, false},
+        {"/v1/completions", false, false},
+        {"/v1/responses", false, false},
+        {"/v1/messages", false, true},
+        {"/api/chat", true, false},
+        {"/api/generate", true, false},
+    };
+    static const struct {
+        const char *headers, *body;
+        long status;
+    } wrong[] = {
+        {NULL, "{]", 400},
+        {NULL, "[]", 400},
+        {"Host: evil.example", "{}", 403},
+        {"Origin: http://evil.example", "{}", 403},
+        {"Origin: http://127.0.0.1\nOrigin: http://127.0.0.1", "{}", 400},
+    };
+    served f;
+    cf_buf answer = CF_BUF_INIT, many = CF_BUF_INIT;
+    served_setup(&f, "llama");
+    for (int i = 0; i < 300; i++) {
+        cf_buf_addf(&many, "%sX-%d: 1", i > 0 ? "\n" : "", i);
+    }
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        for (size_t k = 0; k <= sizeof wrong / sizeof wrong[0]; k++) {
+            bool is_last = k == sizeof wrong / sizeof wrong[0];
+            long status =
+                http_ask(f.url, paths[i].path, is_last ? cf_buf_cstr(&many) : wrong[k].headers,
+                         is_last ? "{}" : wrong[k].body, &answer);
+            cf_error err;
+            json_t *v = NULL;
+            assert_int_equal(status, is_last ? 431 : wrong[k].status);
+            T_OK(cf_json_read(&v, cf_buf_cstr(&answer), answer.n, &err), err);
+            const json_t *e = json_object_get(v, "error");
+            assert_int_equal(json_is_string(e), paths[i].is_text);
+            assert_int_equal(cf_str_is(cf_json_get_str(v, "type"), "error"), paths[i].has_type);
+            cf_str text =
+                paths[i].is_text ? cf_json_get_str(v, "error") : cf_json_get_str(e, "message");
+            assert_true(text.n > 0);
+            json_decref(v);
+        }
+    }
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&many);
+    served_teardown(&f);
+}
+
 static void test_serve__models_and_tokens(void **state)
 {
     (void)state;
@@ -551,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_serve__shares_prompts),
         cmocka_unit_test(test_serve__logprobs_of_completions),
         cmocka_unit_test(test_serve__wrong_requests),
+        cmocka_unit_test(test_serve__errors_in_the_clients_form),
         cmocka_unit_test(test_serve__models_and_tokens),
         cmocka_unit_test(test_serve__embeddings),
         cmocka_unit_test(test_serve__slots),
