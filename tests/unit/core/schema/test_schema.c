@@ -692,6 +692,30 @@ static void test_schema__negated_formats_and_multiples(void **state)
     CHECK(v);
 }
 
+/* The negation of everything, of nothing, and of either truth value. */
+static void test_schema__negations_of_small_sets(void **state)
+{
+    (void)state;
+#define OR_NULL(s) "{\"anyOf\":[{\"not\":" s "},{\"type\":\"null\"}]}"
+    static const one v[] = {
+        {OR_NULL("{}"), "1", 'n'},
+        {OR_NULL("{}"), "null", 'y'},
+        {OR_NULL("true"), "true", 'n'},
+        {OR_NULL("{\"not\":{}}"), "1", 'y'},
+        {OR_NULL("{\"const\":true}"), "true", 'n'},
+        {OR_NULL("{\"const\":true}"), "false", 'y'},
+        {OR_NULL("{\"const\":false}"), "true", 'y'},
+        {OR_NULL("{\"const\":false}"), "false", 'n'},
+        {OR_NULL("{\"type\":\"boolean\"}"), "true", 'n'},
+        {OR_NULL("{\"type\":\"boolean\"}"), "false", 'n'},
+        {OR_NULL("{\"type\":\"boolean\"}"), "1", 'y'},
+        {OR_NULL("{\"enum\":[true,false]}"), "false", 'n'},
+        {OR_NULL("{\"enum\":[true,1]}"), "false", 'y'},
+    };
+#undef OR_NULL
+    CHECK(v);
+}
+
 static void test_schema__references(void **state)
 {
     (void)state;
@@ -919,6 +943,7 @@ int main(void)
         cmocka_unit_test(test_schema__many_keys),
         cmocka_unit_test(test_schema__counted_patterns),
         cmocka_unit_test(test_schema__negated_formats_and_multiples),
+        cmocka_unit_test(test_schema__negations_of_small_sets),
         cmocka_unit_test(test_schema__references),
         cmocka_unit_test(test_schema__misshapen),
         cmocka_unit_test(test_schema__anchors_repeated),

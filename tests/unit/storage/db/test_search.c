@@ -476,6 +476,36 @@ static void test_migrate__older_is_backed_up_and_indexed(void **state)
     cf_store_close(s);
 }
 
+/* Titles of older conversations are found by their parts, whatever their numbers. */
+static void test_migrate__titles_are_found_by_parts(void **state)
+{
+    (void)state;
+    static const int ids[] = {1, 62, 63, 64, 65, 127, 128, 500};
+    enum { N = sizeof ids / sizeof ids[0] };
+    cf_error err;
+    const char *path = store_dir_file("titles.db");
+    cf_sql sql;
+    exec(path, "VACUUM");
+    T_OK(cf_sql__open(&sql, path, CF_SQL_WRITE, 100, &err), err);
+    T_OK(cf_store__migrate(&sql, path, 1, &err), err);
+    for (size_t i = 0; i < N; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "INSERT INTO conversation(id, uuid, title, created_ms, updated_ms, n_turns) "
+                 "VALUES(%d, '0190aaaa-0000-4000-8000-000000000%03d', 'Alpha%c', 1, 1, 0)",
+                 ids[i], ids[i], (char)('a' + i));
+        T_OK(cf_sql__script(&sql, text, &err), err);
+    }
+    cf_sql__close(&sql);
+    cf_store *s = open_at(path);
+    expect_list(s, "lph", N);
+    for (size_t i = 0; i < N; i++) {
+        const char part[] = {'h', 'a', (char)('a' + i), '\0'};
+        expect_list(s, part, 1);
+    }
+    cf_store_close(s);
+}
+
 /* Whether a backup of version 1, the n-th one, is beside the database. */
 static bool has_backup(const char *path, int n)
 {
@@ -660,6 +690,7 @@ int main(void)
         cmocka_unit_test(test_list__parts_of_titles),
         cmocka_unit_test(test_list__few_and_many_of_thousands),
         cmocka_unit_test(test_migrate__older_is_backed_up_and_indexed),
+        cmocka_unit_test(test_migrate__titles_are_found_by_parts),
         cmocka_unit_test(test_migrate__a_failure_leaves_no_backup),
         cmocka_unit_test(test_migrate__backups_are_never_replaced),
         cmocka_unit_test(test_open__newer_is_read_only),
