@@ -41,7 +41,7 @@ static void describe_source(cf_divergence *d, cf_buf *out)
         cf_buf_addf(out, "variable %s", d->path);
         break;
     case CF_SPAN_COMPUTED:
-        cf_buf_adds(out, "a computed value");
+        cf_buf_addf(out, "a computed value, line %u of the template", d->line);
         break;
     }
 }

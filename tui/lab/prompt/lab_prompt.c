@@ -185,8 +185,19 @@ static void find_losses(cf_lab *lab)
         lab->prompt->losses_are_fresh =
             cf_conversation_losses(cf_lab_conv(lab), &send, &prompt, add_loss, lab, &ignored) !=
             CF_ENOMEM;
+        for (size_t i = 0; i < prompt.n_spans && lab->prompt->added == NULL; i++) {
+            const cf_prompt_span *s = &prompt.spans[i];
+            lab->prompt->added = cf_prompt_span_is_added(s)
+                                     ? cf_arena_strndup(&lab->prompt->loss_arena, s->path.p, s->path.n)
+                                     : NULL;
+        }
     }
     cf_arena_deinit(&arena);
+}
+
+const char *cf_lab_added(const cf_lab *lab)
+{
+    return lab->prompt->added;
 }
 
 const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n)
@@ -197,6 +208,7 @@ const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n)
         shown->losses_are_fresh = true;
         shown->loss_generation = lab->generation;
         shown->n_loss = 0;
+        shown->added = NULL;
         cf_arena_reset(&shown->loss_arena);
         size_t n_path;
         cf_lab_path(lab, &n_path);

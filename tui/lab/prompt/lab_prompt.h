@@ -76,6 +76,9 @@ typedef struct cf_lab_loss {
     cf_str line;
 } cf_lab_loss;
 const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n);
+/* As of then: "added by confab: the template writes no tools", the first such
+ * text of the prompt; NULL: there is none.  Borrowed. */
+const char *cf_lab_added(const cf_lab *lab);
 
 bool cf_lab_is_control(const cf_lab *lab, cf_token id);
 /* Appends one sentence about where the cache and the prompt differ. */

@@ -27,6 +27,7 @@ struct cf_lab_prompt {
     cf_arena loss_arena;
     cf_lab_loss *loss; /* [n_loss], of the path of `loss_generation` */
     size_t n_loss, cap_loss;
+    const char *added; /* why confab added text to the prompt; NULL: it did not */
     uint64_t loss_generation;
     bool losses_are_fresh;
 };

@@ -61,6 +61,7 @@ typedef struct cf_reply {
                           nothing is */
     uint64_t start_us, first_us;  /* monotonic; first_us 0: no token yet */
     char failure[200];            /* why it came to nothing; "" when it did not */
+    cf_status failure_code;
 
     size_t n_placed; /* bytes of the tokens so far, for the next raw_off */
     bool is_partial; /* memory ran out for a token, its draw or the prompt */

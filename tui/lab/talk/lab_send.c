@@ -190,6 +190,7 @@ static void end_send(void *ud, cf_status status, const cf_error *err)
                  "stopped before the first token");
     } else if (status != CF_OK && status != CF_ECANCELLED) {
         snprintf(lab->talk->live.failure, sizeof lab->talk->live.failure, "%.199s", err->text);
+        lab->talk->live.failure_code = err->code;
     }
     cf_error why;
     if (cf_lab__snapshot(lab, &why) != CF_OK) {

@@ -75,7 +75,8 @@ typedef struct cf_chat_marks {
 typedef struct cf_chat_gauge {
     size_t n_prompt, n_ctx; /* tokens; n_ctx 0: not known */
     bool is_estimate;
-    size_t n_drop; /* first turns without which it would fit; 0: it fits */
+    size_t n_drop;  /* first turns without which it would fit; 0: it fits, or never does */
+    size_t n_tools; /* tokens of the declarations, where these alone do not fit; else 0 */
     /* The state that it was computed for. */
     bool is_valid;
     uint64_t generation;

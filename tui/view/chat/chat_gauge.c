@@ -56,7 +56,7 @@ static size_t count(const cf_tokenizer *tok, cf_str text)
 }
 
 /* The first turns without which a prompt would fit: whole messages of it, from
- * the front. */
+ * the front.  0: without all of them it is too long. */
 static size_t turns_to_drop(cf_app *app, const cf_prompt_model *m, size_t n_ctx)
 {
     size_t n_path;
@@ -70,7 +70,16 @@ static size_t turns_to_drop(cf_app *app, const cf_prompt_model *m, size_t n_ctx)
             return k + 1;
         }
     }
-    return n_path;
+    return 0;
+}
+
+static size_t tokens_of_tools(const cf_prompt_model *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        n += m->token[i].message == CF_PART_TOOLS;
+    }
+    return n;
 }
 
 /* Exactly, by the prompt itself. */
@@ -83,6 +92,7 @@ static bool measure(cf_app *app, cf_chat_gauge *g)
     g->n_prompt = m->n;
     g->is_estimate = false;
     g->n_drop = m->n >= g->n_ctx ? turns_to_drop(app, m, g->n_ctx) : 0;
+    g->n_tools = m->n >= g->n_ctx && g->n_drop == 0 ? tokens_of_tools(m) : 0;
     return true;
 }
 
@@ -108,7 +118,7 @@ static void estimate(cf_app *app, cf_chat_gauge *g)
     cf_str unsent = cf_lab_unsent(app->lab);
     g->n_prompt = g->n_base + MARKS + count(tok, unsent);
     g->is_estimate = true;
-    g->n_drop = 0;
+    g->n_drop = g->n_tools = 0;
 }
 
 const cf_chat_gauge *cf_chat__gauge(cf_app *app)
@@ -139,11 +149,16 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
 
 void cf_chat__gauge_text(const cf_chat_gauge *g, cf_buf *out)
 {
+    if (g->n_tools > 0) { /* first, since the line may be cut */
+        cf_buf_addf(out, "the tools are %zu of %zu: gS", g->n_tools, g->n_ctx);
+        return;
+    }
     cf_buf_addf(out, "prompt %s%zu of %zu", g->is_estimate ? "~" : "", g->n_prompt, g->n_ctx);
     if (g->n_prompt >= g->n_ctx) {
         cf_buf_addf(out, ", %zu too many", g->n_prompt + 1 - g->n_ctx);
         if (g->n_drop != 0) {
-            cf_buf_addf(out, ": fits without turns 1 to %zu", g->n_drop);
+            cf_buf_addf(out, g->n_drop == 1 ? ": turn 1 must go" : ": turns 1 to %zu must go",
+                        g->n_drop);
         }
     } else if (g->n_prompt * 100 >= g->n_ctx * AMBER) {
         cf_buf_addf(out, ", a reply is cut after %zu", g->n_ctx - g->n_prompt);

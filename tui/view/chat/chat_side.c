@@ -135,9 +135,11 @@ static int draw_missing(cf_app *app, cf_grid *g, cf_rect r)
         if (n_lost < n_tools) {
             snprintf(count, sizeof count, "%zu", n_tools - n_lost);
         }
-        cf_grid_putf(g, r.x, r.y + y++, r.w, CF_STYLE_ERROR,
-                     "%zu tool%s declared, %s in the prompt", n_tools, n_tools == 1 ? "" : "s",
-                     count);
+        char text[80];
+        snprintf(text, sizeof text, "%zu tool%s declared, %s in the prompt", n_tools,
+                 n_tools == 1 ? "" : "s", count);
+        y += cf_note_put(g, (cf_rect){r.x, r.y + y, r.w, r.h - y}, cf_str_from(text),
+                         CF_STYLE_ERROR);
     }
     for (size_t i = 0; i < n && y < r.h; i++) {
         if (v[i].kind == CF_LOSS_TOOL) {
@@ -149,6 +151,12 @@ static int draw_missing(cf_app *app, cf_grid *g, cf_rect r)
             break;
         }
         y += cf_note_put(g, (cf_rect){r.x, r.y + y, r.w, r.h - y}, v[i].line, CF_STYLE_ERROR);
+    }
+    if (cf_lab_added(app->lab) != NULL && y < r.h) {
+        char text[160];
+        snprintf(text, sizeof text, "%s (as_is)", cf_lab_added(app->lab));
+        y += cf_note_put(g, (cf_rect){r.x, r.y + y, r.w, r.h - y}, cf_str_from(text),
+                         CF_STYLE_WARNING);
     }
     return y;
 }

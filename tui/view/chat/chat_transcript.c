@@ -331,11 +331,20 @@ static void live_figures(char *out, size_t cap, const cf_reply *l)
     }
 }
 
-static void draw_reason(pen *p, const char *what, const char *why)
+/* What to do about a reply that failed: asking again helps only where the same
+ * prompt can succeed. */
+static const char *way_on(cf_status why)
+{
+    return why == CF_ELIMIT         ? "gS declares fewer tools, :truncate drops turns"
+           : why == CF_EUNSUPPORTED ? ":template NAME uses another template"
+                                    : "r asks again";
+}
+
+static void draw_reason(pen *p, const char *what, const char *why, const char *way)
 {
     cf_buf text = CF_BUF_INIT;
     cf_wrapped lines = {0};
-    cf_buf_addf(&text, "%s: %s (r asks again)", what, why);
+    cf_buf_addf(&text, "%s: %s (%s)", what, why, way);
     draw_lines(p, &text, &lines, CF_STYLE_ERROR);
     cf_wrapped_deinit(&lines);
     cf_buf_deinit(&text);
@@ -352,7 +361,7 @@ static void draw_failure(pen *p, const cf_reply *l)
     const cf_turn *const *all = cf_lab_turns(p->app->lab, &n);
     bool has_part = n > 0 && all[n - 1]->status == CF_TURN_ERROR && all[n - 1]->raw.n > 0 &&
                     cf_uuid_eq(all[n - 1]->parent, l->parent);
-    draw_reason(p, has_part ? "the reply broke off" : "no reply", l->failure);
+    draw_reason(p, has_part ? "the reply broke off" : "no reply", l->failure, way_on(l->failure_code));
 }
 
 /* Below what came of a reply that broke off. */
@@ -363,7 +372,8 @@ static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
     }
     const cf_reply *r = cf_lab_reply(p->app->lab, turn->id);
     draw_reason(p, t->text.n != 0 ? "broke off" : "no reply",
-                r != NULL && r->stop.err.text[0] != '\0' ? r->stop.err.text : "why is not known");
+                r != NULL && r->stop.err.text[0] != '\0' ? r->stop.err.text : "why is not known",
+                way_on(r != NULL ? r->stop.err.code : CF_OK));
 }
 
 /* What the server or its end had to say about a reply. */

@@ -16,6 +16,7 @@ typedef enum cf_prompt_focus {
     CF_PROMPT_TEXT,
     CF_PROMPT_LINT,
     CF_PROMPT_VARS,
+    CF_PROMPT_INSPECTOR, /* where one pane is shown; beside others it has no focus */
     CF_PROMPT_FOCUS_COUNT
 } cf_prompt_focus;
 
@@ -26,6 +27,7 @@ typedef struct cf_prompt_view {
     cf_prompt_form form; /* of the tokens */
     cf_prompt_focus focus;
     cf_list findings, vars;
+    int64_t rendered_s; /* when the clock was looked at last */
     cf_view_id shades;    /* the view whose shades are shown; CF_VIEW_CHAT: none */
     bool stays;           /* the cursor, when the view above this one is closed */
     cf_uuid followed;     /* the turn that the cursor was put on, next to Chat, */
@@ -52,7 +54,7 @@ const cf_lab_lint *cf_prompt__lint(cf_app *app);
 /* All panes one below the other; `m` NULL: the prompt cannot be shown. */
 void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m);
 /* The pane with the focus alone. */
-void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r);
+void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m);
 
 /* Moves in the pane with the focus. */
 void cf_prompt__move_side(cf_app *app, cf_move move);

@@ -335,9 +335,11 @@ uint32_t cf_prompt__line(cf_app *app)
     return span != NULL ? span->line : 0;
 }
 
-void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r)
+void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m)
 {
-    if (cf_prompt__state(app)->focus == CF_PROMPT_LINT) {
+    if (cf_prompt__state(app)->focus == CF_PROMPT_INSPECTOR && m != NULL) {
+        draw_inspector(app, g, cf_pane(g, r, "Inspector", true), m);
+    } else if (cf_prompt__state(app)->focus == CF_PROMPT_LINT) {
         draw_lint(app, g, r);
     } else {
         draw_vars(app, g, r);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "tui/lab/prompt/lab_lint.h"
 #include "tui/lab/prompt/lab_prompt.h"
@@ -40,11 +41,36 @@ static void cmd_ask(cf_app *app)
     }
 }
 
+/* Whether the template writes another text at another time. */
+static bool reads_clock(const cf_app *app)
+{
+    cf_str source = cf_lab_engine_of(app->lab)->template_source;
+    return source.n != 0 && cf_find_smart(source, "strftime_now") != SIZE_MAX;
+}
+
+/* Renders again what the clock has changed. */
+static bool prompt_step(cf_app *app)
+{
+    if (cf_app_view(app) == CF_VIEW_PROMPT && reads_clock(app) && !cf_app_is_busy(app) &&
+        cf_os_now_ms() / 1000 != cf_prompt__state(app)->rendered_s) {
+        cf_prompt__state(app)->rendered_s = cf_os_now_ms() / 1000;
+        cf_lab_prompt_stale(app->lab);
+        app->is_dirty = true;
+    }
+    return false;
+}
+
+static int prompt_wait_ms(const cf_app *app)
+{
+    return cf_app_view(app) == CF_VIEW_PROMPT && reads_clock(app) ? 1000 : -1;
+}
+
 /* Goes to the first token that must be computed: that is what people look
  * for here.  A server is asked for its prompt. */
 static void prompt_enter(cf_app *app)
 {
     cf_prompt_view *s = cf_prompt__state(app);
+    (void)prompt_step(app);
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
     cf_error ignored;
     if (m == NULL && cf_lab_prompt_is_asked(app->lab)) {
@@ -477,15 +503,21 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
     }
 }
 
+/* Whether one pane is shown, the one with the focus. */
+static bool is_alone(const cf_app *app)
+{
+    return cf_app_is_narrow(app) || app->is_maximized;
+}
+
 static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_prompt_model *m = cf_lab_prompt(app->lab);
-    bool is_single = cf_app_is_narrow(app) || app->is_maximized;
+    bool is_single = is_alone(app);
     int side = is_single ? 0 : 40;
     int detail = m != NULL && r.h >= 12 && !app->is_maximized ? 5 : 0;
     cf_rect p = {r.x, r.y, r.w - side, r.h - detail};
     if (is_single && cf_prompt__state(app)->focus != CF_PROMPT_TEXT) {
-        cf_prompt__draw_focus(app, g, r);
+        cf_prompt__draw_focus(app, g, r, m);
         return;
     }
     draw_main(app, g, p, m);
@@ -670,8 +702,19 @@ static void cmd_var(cf_app *app, const char *arg)
 static void go_pane(cf_app *app, int by)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    s->focus =
-        (cf_prompt_focus)(((int)s->focus + by + CF_PROMPT_FOCUS_COUNT) % CF_PROMPT_FOCUS_COUNT);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    bool has_inspector = is_alone(app) && m != NULL && m->n > 0;
+    /* The cause of a loss is one step from the prompt. */
+    static const cf_prompt_focus order[] = {CF_PROMPT_TEXT, CF_PROMPT_INSPECTOR, CF_PROMPT_LINT,
+                                            CF_PROMPT_VARS};
+    int at = 0;
+    while (order[at] != s->focus) {
+        at++;
+    }
+    do {
+        at = (at + by + CF_PROMPT_FOCUS_COUNT) % CF_PROMPT_FOCUS_COUNT;
+    } while (order[at] == CF_PROMPT_INSPECTOR && !has_inspector);
+    s->focus = order[at];
 }
 
 /* The template's line that is meant; says so when there is none. */
@@ -854,7 +897,7 @@ static const cf_command prompt_commands[] = {
      "a variable, set it",
      CF_RUN(cmd_open)},
     {"edit", HERE, "e E", "", "edit that line in $EDITOR and render again", CF_RUN(cmd_edit)},
-    {"pane", HERE, "<Tab>", "", "prompt, findings or variables", CF_BY(go_pane, 1)},
+    {"pane", HERE, "<Tab>", "", "prompt, inspector where one pane is shown, findings or variables", CF_BY(go_pane, 1)},
     {"pane-back", HERE, "<S-Tab>", "", "previous pane", CF_BY(go_pane, -1)},
     {"lint", HERE, "L", "", "go to the findings about the template", CF_RUN(cf_prompt__cmd_lint)},
     {"next-finding", HERE, "]e", "", "next finding, and what its line wrote",
@@ -884,6 +927,8 @@ const cf_view_ops cf_view_prompt = {
               "specials search vars ledger hex maximize",
     .state_size = sizeof(cf_prompt_view),
     .enter = prompt_enter,
+    .step = prompt_step,
+    .wait_ms = prompt_wait_ms,
     .draw = prompt_draw,
     .search = prompt_search,
     .text = prompt_text,
