@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/kernel/dtype_iq.h"
+#include "core/kernel/dtype_iqk.h"
 #include "core/kernel/half.h"
 
 static const cf_dtype_info infos[CF_DTYPE_COUNT] = {
@@ -30,6 +31,9 @@ static const cf_dtype_info infos[CF_DTYPE_COUNT] = {
     [CF_IQ2_XS] = {"IQ2_XS", 256, 74},  [CF_IQ2_S] = {"IQ2_S", 256, 82},
     [CF_IQ3_S] = {"IQ3_S", 256, 110},   [CF_IQ3_XXS] = {"IQ3_XXS", 256, 98},
     [CF_TQ1_0] = {"TQ1_0", 256, 54},    [CF_TQ2_0] = {"TQ2_0", 256, 66},
+    [CF_IQ2_K] = {"IQ2_K", 256, 76},    [CF_IQ3_K] = {"IQ3_K", 256, 110},
+    [CF_IQ4_K] = {"IQ4_K", 256, 144},   [CF_IQ5_K] = {"IQ5_K", 256, 176},
+    [CF_IQ6_K] = {"IQ6_K", 256, 212},
 };
 
 /* Types that confab does not read: they do not hold weights. */
@@ -308,6 +312,16 @@ static void from_q2_0(float *out, const unsigned char *b)
     }
 }
 
+static void from_iqk(cf_dtype type, float *out, const unsigned char *b)
+{
+    int8_t code[CF_IQK_WEIGHTS];
+    float scale[CF_IQK_SCALES];
+    cf_iqk_split(type, b, code, scale);
+    for (int i = 0; i < CF_IQK_WEIGHTS; i++) {
+        out[i] = scale[i / 16] * (float)code[i];
+    }
+}
+
 static void block_to_f32(cf_dtype type, float *out, const unsigned char *b)
 {
     switch (type) {
@@ -396,6 +410,13 @@ static void block_to_f32(cf_dtype type, float *out, const unsigned char *b)
         break;
     case CF_TQ2_0:
         cf_from_tq2_0(out, b);
+        break;
+    case CF_IQ2_K:
+    case CF_IQ3_K:
+    case CF_IQ4_K:
+    case CF_IQ5_K:
+    case CF_IQ6_K:
+        from_iqk(type, out, b);
         break;
     }
 }

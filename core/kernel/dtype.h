@@ -40,10 +40,15 @@ typedef enum cf_dtype {
     CF_MXFP4 = 39,
     CF_NVFP4 = 40,
     CF_Q1_0 = 41,
-    CF_Q2_0 = 42
+    CF_Q2_0 = 42,
+    CF_IQ2_K = 137, /* these are ik_llama.cpp's */
+    CF_IQ3_K = 138,
+    CF_IQ4_K = 139,
+    CF_IQ5_K = 140,
+    CF_IQ6_K = 141
 } cf_dtype;
 
-enum { CF_DTYPE_COUNT = 43 };
+enum { CF_DTYPE_COUNT = 142 };
 
 typedef struct cf_dtype_info {
     const char *name;   /* "Q4_K"; NULL for a number confab does not read */

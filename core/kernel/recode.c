@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/kernel/dtype_iq.h"
+#include "core/kernel/dtype_iqk.h"
 #include "core/kernel/half.h"
 
 #define EACH_BYTE UINT64_C(0x0101010101010101)
@@ -302,6 +303,21 @@ static void from_nvfp4(unsigned char *out, const unsigned char *b)
     put_bytes(out, codes, 64, d, 16);
 }
 
+#define FROM_IQK(name, type)                                     \
+    static void name(unsigned char *out, const unsigned char *b) \
+    {                                                            \
+        int8_t codes[CF_IQK_WEIGHTS];                            \
+        float scale[CF_IQK_SCALES];                              \
+        cf_iqk_split(type, b, codes, scale);                     \
+        put_bytes(out, codes, CF_IQK_WEIGHTS, scale, 16);        \
+    }
+
+FROM_IQK(from_iq2_k, CF_IQ2_K)
+FROM_IQK(from_iq3_k, CF_IQ3_K)
+FROM_IQK(from_iq4_k, CF_IQ4_K)
+FROM_IQK(from_iq5_k, CF_IQ5_K)
+FROM_IQK(from_iq6_k, CF_IQ6_K)
+
 /* ---- all of them -------------------------------------------------------- */
 
 typedef void (*recode_fn)(unsigned char *out, const unsigned char *b);
@@ -311,7 +327,8 @@ static const recode_fn fns[CF_DTYPE_COUNT] = {
     [CF_IQ3_XXS] = from_iq3_xxs, [CF_IQ3_S] = from_iq3_s,   [CF_IQ1_S] = from_iq1_s,
     [CF_IQ1_M] = from_iq1_m,     [CF_TQ1_0] = from_tq1_0,   [CF_TQ2_0] = from_tq2_0,
     [CF_MXFP4] = from_mxfp4,     [CF_NVFP4] = from_nvfp4,   [CF_Q1_0] = from_q1_0,
-    [CF_Q2_0] = from_q2_0,
+    [CF_Q2_0] = from_q2_0,       [CF_IQ2_K] = from_iq2_k,   [CF_IQ3_K] = from_iq3_k,
+    [CF_IQ4_K] = from_iq4_k,     [CF_IQ5_K] = from_iq5_k,   [CF_IQ6_K] = from_iq6_k,
 };
 
 bool cf_recode_can(cf_dtype type)

@@ -106,6 +106,15 @@ static block_form form_of(cf_dtype type)
     case CF_IQ3_XXS:
     case CF_IQ3_S:
         return (block_form){0, NONE, 480, 0};
+    case CF_IQ2_K:
+        return (block_form){0, NONE, 248, 0};
+    case CF_IQ3_K:
+        return (block_form){0, NONE, 1953, 0};
+    case CF_IQ4_K:
+    case CF_IQ5_K:
+        return (block_form){0, NONE, 4064, 0};
+    case CF_IQ6_K:
+        return (block_form){0, NONE, 15000, 0};
     case CF_TQ1_0:
         return (block_form){52, NONE, 1, 0};
     case CF_TQ2_0:

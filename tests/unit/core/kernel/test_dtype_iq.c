@@ -2,7 +2,8 @@
  * test_dtype_iq.c - weights from codebooks and ternary weights: known answers.
  *
  * The hashes (FNV-1a of 2,048 floats) and the values beside them were taken
- * from ggml's own functions for the same bytes, with a scale of 0.5 in each
+ * from ggml's own functions for the same bytes (from ik_llama.cpp's for IQ2_K to
+ * IQ6_K, with its list of whole numbers for IQ6_K), with a scale of 0.5 in each
  * block, so that every product is exact.
  */
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "core/kernel/recode.h"
 #include "tests/support/t.h"
 
-enum { N_BLOCK = 8, N = N_BLOCK * 256, BYTES_MAX = 110 };
+enum { N_BLOCK = 8, N = N_BLOCK * 256, BYTES_MAX = 212 };
 
 typedef struct answer {
     cf_dtype type;
@@ -27,6 +28,11 @@ static const answer answers[] = {
     {CF_IQ2_S, 0x844629740f6d3a2bU, {9.5f, -14.0625f, 45.3125f, -13.5f}},
     {CF_IQ3_XXS, 0x287e805b6dfb8bdfU, {-27.5f, -40.5f, 17.5f, -62.5f}},
     {CF_IQ3_S, 0xee467f991abfc1dfU, {-67.5f, -12.5f, 27.5f, -82.5f}},
+    {CF_IQ2_K, 0xc8045de57119f226U, {0, 3, -26, 18}},
+    {CF_IQ3_K, 0xd5895876fda3faebU, {-87, 238, -69, -75}},
+    {CF_IQ4_K, 0x3c0ad5e5ba7025e8U, {372, -583, 81, 552}},
+    {CF_IQ5_K, 0x3305dea3c244536eU, {-372, -957, -11, -418.5f}},
+    {CF_IQ6_K, 0x2a6cb45886561d61U, {84, -1196, -5510, 4876}},
 };
 
 /* Bytes of a sequence, the same for everyone; then the scale. */
@@ -149,7 +155,7 @@ static void test_recode__same_weights(void **state)
             }
         }
     }
-    assert_int_equal(n_type, 13);
+    assert_int_equal(n_type, 18);
 }
 
 int main(void)

@@ -12,11 +12,11 @@
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
 
-static const cf_dtype types[] = {CF_F32,     CF_F16,    CF_BF16,   CF_Q8_0,    CF_Q4_0,   CF_Q4_1,
-                                 CF_Q5_0,    CF_Q5_1,   CF_Q2_K,   CF_Q3_K,    CF_Q4_K,   CF_Q5_K,
-                                 CF_Q6_K,    CF_IQ4_NL, CF_IQ4_XS, CF_MXFP4,   CF_NVFP4,  CF_Q1_0,
-                                 CF_Q2_0,    CF_IQ1_S,  CF_IQ1_M,  CF_IQ2_XXS, CF_IQ2_XS, CF_IQ2_S,
-                                 CF_IQ3_XXS, CF_IQ3_S,  CF_TQ1_0,  CF_TQ2_0};
+static const cf_dtype types[] = {
+    CF_F32,   CF_F16,   CF_BF16,  CF_Q8_0,    CF_Q4_0,   CF_Q4_1,   CF_Q5_0,    CF_Q5_1,  CF_Q2_K,
+    CF_Q3_K,  CF_Q4_K,  CF_Q5_K,  CF_Q6_K,    CF_IQ4_NL, CF_IQ4_XS, CF_MXFP4,   CF_NVFP4, CF_Q1_0,
+    CF_Q2_0,  CF_IQ1_S, CF_IQ1_M, CF_IQ2_XXS, CF_IQ2_XS, CF_IQ2_S,  CF_IQ3_XXS, CF_IQ3_S, CF_TQ1_0,
+    CF_TQ2_0, CF_IQ2_K, CF_IQ3_K, CF_IQ4_K,   CF_IQ5_K,  CF_IQ6_K};
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
 static const char *const set_names[] = {"ref",    "avx2",        "avx2-vnni",
