@@ -10,6 +10,8 @@
 
 #include "core/api/embed.h"
 
+enum { PAIR_BYTES_MAX = 64 << 20 };
+
 /* ---- by a template ------------------------------------------------------ */
 
 /* A text and which stretches of it may hold control tokens. */
@@ -19,18 +21,19 @@ typedef struct filled {
     size_t n, cap;
 } filled;
 
+/* A template may name a text more than once. */
 static cf_status add(filled *f, cf_str s, bool is_template, cf_error *err)
 {
     if (s.n == 0) {
         return CF_OK;
     }
     CF_ASSERT(f->n < f->cap);
+    if (s.n > PAIR_BYTES_MAX - f->text.n) {
+        return cf_fail(err, CF_ELIMIT, "a query and a document of more than %d MiB are too long",
+                       PAIR_BYTES_MAX >> 20);
+    }
     f->span[f->n++] = (cf_text_span){(uint32_t)f->text.n, (uint32_t)s.n, is_template};
     cf_buf_add(&f->text, s.p, s.n);
-    if (f->text.n > UINT32_MAX) {
-        return cf_fail(err, CF_ELIMIT, "a query and a document of %zu bytes are too long",
-                       f->text.n);
-    }
     return cf_buf_check(&f->text, err);
 }
 

@@ -1,4 +1,6 @@
 /* test_rank.c - a query and a document as one text for a ranker. */
+#include <stdlib.h>
+
 #include "core/api/embed.h"
 #include "tests/support/t.h"
 #include "tests/support/vocab_file.h"
@@ -124,12 +126,38 @@ static void test_rank__needs_a_query(void **state)
     close_all(&x);
 }
 
+/* A template that repeats a document does not multiply it without bound. */
+static void test_rank__bounds_a_pair(void **state)
+{
+    (void)state;
+    enum { TIMES = 80, BYTES = 1 << 20 };
+    fixture x = {0};
+    cf_error err = {0};
+    cf_buf template = CF_BUF_INIT;
+    char *text = malloc(BYTES);
+    assert_non_null(text);
+    memset(text, 'a', BYTES);
+    for (int i = 0; i < TIMES; i++) {
+        cf_buf_adds(&template, "{document}");
+    }
+    cf_vocab_file_small_spm(&x.file, false);
+    cf_vocab_file_str(&x.file, "tokenizer.chat_template.rerank", cf_buf_cstr(&template));
+    open_file(&x);
+    T_FAILS(cf_rank_ids(&x.ids, &x.n, x.engine, cf_str_from("q"), cf_str_make(text, BYTES),
+                        &x.arena, &err),
+            CF_ELIMIT);
+    close_all(&x);
+    cf_buf_deinit(&template);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rank__by_the_template),
         cmocka_unit_test(test_rank__by_special_tokens),
         cmocka_unit_test(test_rank__needs_a_query),
+        cmocka_unit_test(test_rank__bounds_a_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
