@@ -175,6 +175,67 @@ static void test_mcp_names__clashes(void **state)
         NULL, "a_y a_y_2");
 }
 
+static json_t *parsed(const char *text)
+{
+    json_t *v = json_loads(text, 0, NULL);
+    assert_non_null(v);
+    return v;
+}
+
+/* What changed of tools, whichever of both lists has more members. */
+static void test_mcp_names__changes_of_tools(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after, *want;
+    } v[] = {
+        {"[]", "[]", ""},
+        {"[{\"name\":\"a\"}]", "[{\"name\":\"a\"}]", ""},
+        {"[{\"name\":\"a\"}]", "[]", "- a\n"},
+        {"[]", "[{\"name\":\"a\"}]", "+ a\n"},
+        {"[{\"name\":\"a\"},{\"name\":\"b\"}]", "[{\"name\":\"b\"},{\"name\":\"c\"}]",
+         "- a\n+ c\n"},
+        {"[{\"name\":\"a\",\"description\":\"x\"}]", "[{\"name\":\"a\"}]",
+         "~ a\n  - description \"x\"\n"},
+        {"[{\"name\":\"a\"}]", "[{\"name\":\"a\",\"description\":\"x\"}]",
+         "~ a\n  + description \"x\"\n"},
+        {"[{\"name\":\"a\",\"description\":\"x\",\"inputSchema\":{\"type\":\"object\"}}]",
+         "[{\"name\":\"a\",\"description\":\"x\",\"inputSchema\":{\"type\":\"array\"}}]",
+         "~ a\n  - inputSchema {\"type\":\"object\"}\n  + inputSchema {\"type\":\"array\"}\n"},
+    };
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
+        json_t *before = parsed(v[i].before), *after = parsed(v[i].after);
+        cf_buf out = CF_BUF_INIT;
+        cf_mcp_tools_diff(&out, before, after);
+        assert_string_equal(cf_buf_cstr(&out), v[i].want);
+        cf_buf_deinit(&out);
+        json_decref(before);
+        json_decref(after);
+    }
+}
+
+/* The bytes of a block, with each padding that base64 has. */
+static void test_mcp_names__bytes_of_blocks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *data;
+        int n_bytes;
+    } v[] = {{"", 0},     {"=", 0},        {"==", 0},       {"AA==", 1},    {"AAA=", 2},
+             {"AAAA", 3}, {"AAAAAA==", 4}, {"AAAAAAA=", 5}, {"AAAAAAAA", 6}};
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
+        char want[60];
+        cf_buf out = CF_BUF_INIT;
+        cf_mcp_result r = {.content = json_pack("[{s:s,s:s,s:s}]", "type", "image", "mimeType",
+                                                "image/png", "data", v[i].data)};
+        snprintf(want, sizeof want, "[image image/png, %d bytes]", v[i].n_bytes);
+        cf_mcp_result_text(&r, &out);
+        assert_string_equal(cf_buf_cstr(&out), want);
+        cf_buf_deinit(&out);
+        cf_mcp_result_deinit(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +243,8 @@ int main(void)
         cmocka_unit_test(test_mcp_names__shown),
         cmocka_unit_test(test_mcp_names__lines),
         cmocka_unit_test(test_mcp_names__clashes),
+        cmocka_unit_test(test_mcp_names__changes_of_tools),
+        cmocka_unit_test(test_mcp_names__bytes_of_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,32 @@ static void test_settings__refused(void **state)
     assert_int_equal(cf_config_set(&c, "seed=1", "set", &err), CF_EINVAL);
 }
 
+/* Arguments for servers, up to the longest ones and beyond. */
+static void test_settings__arguments_for_servers(void **state)
+{
+    (void)state;
+    cf_config c;
+    cf_reply_settings s;
+    cf_error err;
+    char text[CF_EXTRA_MAX + 40];
+    cf_config_init(&c);
+    cf_reply_settings_init(&s);
+    c.reply = &s;
+    for (int over = 0; over < 2; over++) { /* {"a":"..."} takes 8 bytes */
+        size_t n = (size_t)(CF_EXTRA_MAX - 1 - 8 + over);
+        int at = snprintf(text, sizeof text, "extra={\"a\":\"");
+        memset(text + at, 'x', n);
+        snprintf(text + at + n, sizeof text - (size_t)at - n, "\"}");
+        cf_status st = cf_config_set(&c, text, "set", &err);
+        assert_int_equal(st, over ? CF_ELIMIT : CF_OK);
+        assert_int_equal(strlen(s.extra), CF_EXTRA_MAX - 1);
+    }
+    T_OK(cf_config_set(&c, "extra={\"b\":1}", "set", &err), err);
+    assert_string_equal(s.extra, "{\"b\":1}");
+    T_OK(cf_config_set(&c, "extra=off", "set", &err), err);
+    assert_string_equal(s.extra, "");
+}
+
 /* confabrc sets them too, but not what the command line gave; mistakes are
  * told all the same. */
 static void test_settings__confabrc(void **state)
@@ -155,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings__values),
         cmocka_unit_test(test_settings__refused),
+        cmocka_unit_test(test_settings__arguments_for_servers),
         cmocka_unit_test(test_settings__confabrc),
         cmocka_unit_test(test_settings__names),
     };

@@ -6,6 +6,7 @@
 #include "tests/support/t.h"
 
 #include "core/api/bundled.h"
+#include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "templates/open.h"
 #include "tests/support/rand.h"
@@ -217,6 +218,13 @@ static void report(made *m, const cf_conversation *conv, cf_store *store)
     m->n_reply = f.reply != NULL ? f.reply->n_token : 0;
     m->n_calls = f.calls.n_row;
     m->n_sibling = f.n_sibling;
+    for (size_t i = 0; i < f.n_sibling; i++) { /* when each was made */
+        char when[25];
+        cf_os_format_time(when, f.sibling[i].turn->created_ms);
+        when[13] = '\0'; /* a page writes colons as entities */
+        assert_non_null(strstr(cf_buf_cstr(&m->page), when));
+        assert_non_null(strstr(cf_buf_cstr(&m->page), when + 17));
+    }
     m->is_read = f.is_read;
     m->has_influence = f.has_influence;
     cf_report_facts_deinit(&f);
