@@ -137,6 +137,12 @@ size_t cf_inside_width(const cf_engine *e);
 CF_MUST_USE cf_status cf_inside_stream(cf_session *s, const cf_inside_ask *ask, uint32_t layer,
                                        const uint32_t *pos, size_t n, float *out, cf_error *err);
 
+/* out[n_layer, n_embd]: x_1 to x_L at `at`; of an engine plug-in too, where `at` is not
+ * 0 and the ask has ids and no changes.  CF_EUNSUPPORTED for a model with several streams,
+ * and where the plug-in does not disclose them. */
+CF_MUST_USE cf_status cf_inside_after_layers(cf_session *s, const cf_inside_ask *ask, float *out,
+                                             cf_error *err);
+
 /* The lens: for l = 0 .. L the logits[n_vocab] that the model's own head makes
  * of x_l at `at`; those of L are the model's answer.  Valid during the call. */
 CF_MUST_USE cf_status cf_inside_lens(cf_session *s, const cf_inside_ask *ask,

@@ -150,8 +150,13 @@ static void answer_pass(void *model, const cf_plugin_info *info, const cf_plugin
     for (uint32_t i = 0; i < n; i++) {
         n_logits += rows[i].wants_logits != 0 ? info->n_vocab : 0;
     }
-    const float *streams = n == 1 && rows[0].wants_streams != 0 ? plugin->streams(model) : NULL;
-    uint64_t n_stream = streams != NULL ? (uint64_t)info->n_layer * info->n_embd : 0;
+    bool wants = n == 1 && rows[0].wants_streams != 0;
+    const float *streams = wants ? plugin->streams(model) : NULL;
+    if (wants && streams == NULL) {
+        say(CF_PLUGIN_FAILED, "it does not disclose the layers of this model");
+        return;
+    }
+    uint64_t n_stream = wants ? (uint64_t)info->n_layer * info->n_embd : 0;
     begin_reply(CF_PLUGIN_OK, (n_logits + n_stream) * sizeof(float));
     for (uint32_t i = 0; i < n; i++) {
         if (rows[i].wants_logits != 0) {

@@ -594,3 +594,44 @@ cf_status cf_plugin_forward(cf_plugin *p, const cf_part *parts, size_t n, const 
     memset(p->is_wanted, 0, sizeof p->is_wanted);
     return st;
 }
+
+/* ---- inside --------------------------------------------------------------- */
+
+/* A pass of one row, whose reply has the logits, which it needs, and the streams. */
+static cf_status take_layers(cf_plugin *p, slot *s, cf_token id, float *all, size_t n,
+                             cf_error *err)
+{
+    const cf_plugin_row row = {.id = id,
+                               .seq = number_of(p, s),
+                               .pos = s->n++,
+                               .wants_logits = true,
+                               .wants_streams = true};
+    if (!ask(p, CF_HELPER_PASS, 0, 0, 0, sizeof row) || !write_all(p, &row, sizeof row)) {
+        return ended(p, err);
+    }
+    return take_reply(p, all, n * sizeof *all, NULL, err);
+}
+
+cf_status cf_plugin_layers(cf_plugin *p, cf_session *s, cf_token id, float *out, cf_error *err)
+{
+    const cf_part part = {.s = s, .src = {.ids = &id, .first = s->n_ready}};
+    slot *at = NULL;
+    size_t n = (size_t)p->info.n_layer * p->info.n_embd, n_vocab = p->info.n_vocab;
+    float *all = cf_calloc(n_vocab + n, sizeof *all);
+    cf_status st = all != NULL ? CF_OK : cf_oom_for(err, "layers");
+    p->n_row = p->n_out = 0;
+    p->n_pass++;
+    if (st == CF_OK && p->process.pid == 0) {
+        st = begin(p, err);
+    }
+    CF_THEN(st, bring_slot(p, &part, &at, err));
+    CF_THEN(st, add_part(p, &part, at, NULL, err)); /* what the helper lacks */
+    CF_THEN(st, flush(p, NULL, err));
+    CF_THEN(st, take_layers(p, at, id, all, n_vocab + n, err));
+    if (st == CF_OK) {
+        memcpy(out, all + n_vocab, n * sizeof *out);
+    }
+    undo(p, false);
+    cf_free(all);
+    return st;
+}

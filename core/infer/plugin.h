@@ -44,6 +44,12 @@ CF_MUST_USE cf_status cf_plugin_forward(cf_plugin *p, const cf_part *parts, size
 /* [n_vocab] after a row that was wanted, until the next pass. */
 const float *cf_plugin_logits(const cf_plugin *p, uint32_t row);
 
+/* Computes the token after those that the session has ready, and gives the stream
+ * after each layer, out[n_layer, n_embd]; the session does not move.  Errors as
+ * above; CF_EUNSUPPORTED where the engine does not disclose them. */
+CF_MUST_USE cf_status cf_plugin_layers(cf_plugin *p, cf_session *s, cf_token id, float *out,
+                                       cf_error *err);
+
 /* Gives `to`, which has no sequence, a copy of the sequence of `from`. */
 void cf_plugin_fork(cf_plugin *p, const cf_session *from, cf_session *to);
 void cf_plugin_forget(cf_plugin *p, cf_session *s);

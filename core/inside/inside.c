@@ -10,6 +10,7 @@
 
 #include "core/api/batch.h"
 #include "core/base/alloc.h"
+#include "core/infer/plugin.h"
 #include "core/inside/inside_impl.h"
 
 /* ---- a run -------------------------------------------------------------- */
@@ -211,6 +212,43 @@ cf_status cf_inside__streams(cf_session *s, const cf_inside_ask *ask, float *out
     cf_probe tap = {.ud = &c, .stream = on_stream};
     const cf_inside_watch w = {.tap = &tap, .from = ask->at};
     return cf_inside__watch(s, ask, &w, err);
+}
+
+/* ---- layers, by any engine ---------------------------------------------- */
+
+static cf_status plugin_layers(cf_session *s, const cf_inside_ask *ask, float *out, cf_error *err)
+{
+    cf_engine *e = s->engine;
+    if (ask->at == 0 || ask->at >= ask->n || ask->in != NULL || ask->changes != NULL) {
+        return cf_fail(err, CF_EINVAL, "the layers at position %u of %zu", ask->at, ask->n);
+    }
+    CF_TRY(cf_session__check_id(e, ask->ids[ask->at], err));
+    if (cf_session__common(s, &(cf_source){.ids = ask->ids}, ask->at) < ask->at) {
+        CF_TRY(sync(s, ask, ask->at, NULL, err));
+    }
+    cf_session_rewind(s, ask->at);
+    pthread_mutex_lock(&e->pass_lock);
+    cf_status st = cf_plugin_layers(e->plugin, s, ask->ids[ask->at], out, err);
+    pthread_mutex_unlock(&e->pass_lock);
+    return st;
+}
+
+cf_status cf_inside_after_layers(cf_session *s, const cf_inside_ask *ask, float *out, cf_error *err)
+{
+    size_t n = s->engine->hp.n_embd, n_layer = s->engine->hp.n_layer;
+    if (s->engine->plugin != NULL) {
+        return plugin_layers(s, ask, out, err);
+    }
+    if (cf_inside_width(s->engine) != n) {
+        return cf_fail(err, CF_EUNSUPPORTED, "the model has several streams");
+    }
+    float *x = cf_calloc((n_layer + 1) * n, sizeof *x);
+    cf_status st = x != NULL ? cf_inside__streams(s, ask, x, err) : cf_oom_for(err, "layers");
+    if (st == CF_OK) {
+        memcpy(out, x + n, n_layer * n * sizeof *out);
+    }
+    cf_free(x);
+    return st;
 }
 
 /* ---- lens --------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include "tui/study/ask/asker.h"
 #include "tui/study/shrink/bisect.h"
 #include "tui/study/shrink/bisect_settings.h"
+#include "tui/study/shrink/engines.h"
 #include "tui/study/shrink/takeover.h"
 
 enum { SETTING_SHOWN = 160 }; /* bytes */
@@ -580,10 +581,166 @@ static cf_status make_settings(command *c, const char *uuid, cf_error *err)
     return st;
 }
 
+/* ---- two engines -------------------------------------------------------- */
+
+static const char engine_prefix[] = "engine:";
+
+static bool names_engine(const char *version)
+{
+    return strncmp(version, engine_prefix, sizeof engine_prefix - 1) == 0;
+}
+
+/* Opens the model's file by the engine that the version names. */
+static cf_status open_by_engine(command *c, cf_engine **out, const char *version, cf_error *err)
+{
+    const char *name = version + (sizeof engine_prefix - 1);
+    const char *file = cf_open_plugin_file(cf_open_model(&c->cli->open));
+    cf_open_options o = c->cli->open;
+    cf_buf model = CF_BUF_INIT;
+    if (!names_engine(version) || (strcmp(name, "own") != 0 && strcmp(name, "llama") != 0)) {
+        return cf_fail(err, CF_EINVAL, "'%.80s': two engines are engine:own and engine:llama",
+                       version);
+    }
+    bool is_own = strcmp(name, "own") == 0;
+    if (!is_own && cf_open_is_bundled(&o)) {
+        return cf_fail(err, CF_EINVAL, "engine:llama needs a file: -m FILE.gguf");
+    }
+    o.has_gpu_layers = o.has_gpu_layers && !is_own;
+    if (!is_own) { /* what is about the arithmetic is the other side's */
+        o.arithmetic = CF_ARITHMETIC_16;
+        o.kernel_set = o.load_as = NULL;
+        cf_buf_adds(&model, "llama:");
+    }
+    cf_buf_adds(&model, file != NULL ? file : "bundled");
+    o.model = cf_buf_cstr(&model);
+    cf_status st = cf_buf_check(&model, err);
+    CF_THEN(st, cf_open_engine(out, &o, false, err));
+    cf_buf_deinit(&model);
+    return st;
+}
+
+/* The tokens of the reply that is compared, in the arena of the command line. */
+static cf_status read_ids(command *c, const char *uuid, cf_engines_ask *ask, cf_error *err)
+{
+    cf_store_turn turn = {.run = NULL};
+    cf_arena *arena = &c->cli->arena;
+    CF_TRY(cf_cli_open_store(&c->cli->store, c->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(cf_study_case_turn(&turn, c->cli->store, uuid, NULL, arena, err));
+    const cf_store_run *run = turn.run;
+    if (run == NULL || run->n_prompt_ids == 0 || run->n_reply_ids == 0) {
+        return cf_fail(err, CF_EUNSUPPORTED, "%.60s: the tokens of the reply were not kept", uuid);
+    }
+    cf_token *ids = cf_arena_calloc(arena, run->n_prompt_ids + run->n_reply_ids, sizeof *ids);
+    if (ids == NULL) {
+        return cf_oom_for(err, "the reply");
+    }
+    memcpy(ids, run->prompt_ids, run->n_prompt_ids * sizeof *ids);
+    memcpy(ids + run->n_prompt_ids, run->reply_ids, run->n_reply_ids * sizeof *ids);
+    ask->ids = ids;
+    ask->n_prompt = run->n_prompt_ids;
+    ask->n = run->n_prompt_ids + run->n_reply_ids;
+    return CF_OK;
+}
+
+static void json_parted(cf_jw *w, const cf_engines_ask *ask, const cf_engines_found *f)
+{
+    cf_jw_uint(w, "token", f->token);
+    cf_jw_int(w, "id", ask->ids[ask->n_prompt + f->token]);
+    cf_jw_int(w, "good_best", f->best[0]);
+    cf_jw_int(w, "bad_best", f->best[1]);
+    cf_jw_bool(w, "has_layers", f->has_layers);
+    if (f->has_layer) {
+        cf_jw_uint(w, "layer", f->layer);
+        cf_jw_double(w, "layer_share", f->layer_share);
+    }
+}
+
+static void json_engines(const command *c, const cf_engines_ask *ask, const cf_engines_found *f)
+{
+    cf_jw w;
+    cf_jw_init(&w, &c->cli->out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "of", "engine");
+    cf_jw_text(&w, "good", cf_engine_get_info(ask->engine[0]).engine);
+    cf_jw_text(&w, "bad", cf_engine_get_info(ask->engine[1]).engine);
+    cf_jw_bool(&w, "parted", f->is_parted);
+    cf_jw_uint(&w, "tokens", ask->n - ask->n_prompt);
+    cf_jw_double(&w, "limit", f->limit);
+    cf_jw_double(&w, "share", f->share);
+    if (f->is_parted) {
+        json_parted(&w, ask, f);
+    }
+    cf_jw_end(&w);
+    cf_buf_addc(&c->cli->out, '\n');
+}
+
+static void put_token(cf_buf *out, const cf_engines_ask *ask, cf_token id)
+{
+    cf_buf piece = CF_BUF_INIT;
+    cf_tokenizer_piece(&piece, cf_engine_tokenizer(ask->engine[0]), id, true);
+    cf_buf_addf(out, "%d '", (int)id);
+    cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
+    cf_buf_addc(out, '\'');
+    cf_buf_deinit(&piece);
+}
+
+static void text_engines(const command *c, const cf_engines_ask *ask, const cf_engines_found *f)
+{
+    cf_buf *out = &c->cli->out;
+    const char *good = cf_engine_get_info(ask->engine[0]).engine;
+    const char *bad = cf_engine_get_info(ask->engine[1]).engine;
+    if (!f->is_parted) {
+        cf_buf_addf(out,
+                    "%s and %s do not part in %zu tokens: logits differ by %.2g of the largest, "
+                    "rounding is %.2g\n",
+                    good, bad, ask->n - ask->n_prompt, f->share, f->limit);
+        return;
+    }
+    cf_buf_addf(out, "token %zu of %zu parts, ", f->token + 1, ask->n - ask->n_prompt);
+    put_token(out, ask, ask->ids[ask->n_prompt + f->token]);
+    cf_buf_addf(out, ": logits differ by %.2g of the largest, rounding is %.2g\n  best of %s: ",
+                f->share, f->limit, good);
+    put_token(out, ask, f->best[0]);
+    cf_buf_addf(out, "\n  best of %s: ", bad);
+    put_token(out, ask, f->best[1]);
+    if (f->has_layer) {
+        cf_buf_addf(out, "\n  layer %u parts first, by %.2g of its largest value\n", f->layer + 1,
+                    f->layer_share);
+    } else {
+        cf_buf_addf(out, "\n  %s\n",
+                    f->has_layers ? "no layer parts: what follows the last one does"
+                                  : "the layers are not disclosed by both");
+    }
+}
+
+static cf_status make_engines(command *c, const char *uuid, cf_error *err)
+{
+    cf_engines_ask ask = {.n_ctx = c->cli->open.n_ctx, .cancel = cf_cli_cancel()};
+    cf_engines_found found;
+    if (uuid == NULL || c->a.condition != NULL || c->a.between.n > 0) {
+        return cf_fail(err, CF_EINVAL,
+                       "two engines take a UUID, --good engine:own and --bad engine:llama alone");
+    }
+    cf_status st = read_ids(c, uuid, &ask, err);
+    CF_THEN(st, open_by_engine(c, &ask.engine[0], c->a.good, err));
+    CF_THEN(st, open_by_engine(c, &ask.engine[1], c->a.bad, err));
+    CF_THEN(st, cf_engines_compare(&found, &ask, err));
+    if (st == CF_OK) {
+        c->holds = !found.is_parted; /* status 1 where they part */
+        (c->cli->is_json ? json_engines : text_engines)(c, &ask, &found);
+    }
+    cf_engine_close(ask.engine[0]);
+    cf_engine_close(ask.engine[1]);
+    return st;
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 static cf_status make(command *c, const char *uuid, cf_error *err)
 {
+    if (names_engine(c->a.good) || names_engine(c->a.bad)) {
+        return make_engines(c, uuid, err);
+    }
     if (c->a.has_settings) {
         return make_settings(c, uuid, err);
     }
@@ -617,7 +774,7 @@ static const cf_opt_row options[] = {
      "good one",
      0},
     {"--good", 0, CF_OPT_STR, offsetof(command, a.good), "VERSION",
-     "the version that is good: with UUID a template or model:M, else a "
+     "the version that is good: with UUID a template, model:M or engine:E, else a "
      "conversation",
      0},
     {"--bad", 0, CF_OPT_STR, offsetof(command, a.bad), "VERSION",
@@ -644,7 +801,8 @@ static int run_bisect(cf_cli *cli, void *state)
     command *c = state;
     cf_error err;
     c->cli = cli;
-    if (c->a.condition == NULL || c->a.good == NULL || c->a.bad == NULL) {
+    bool is_of_engines = c->a.good != NULL && names_engine(c->a.good);
+    if ((c->a.condition == NULL && !is_of_engines) || c->a.good == NULL || c->a.bad == NULL) {
         return cf_cli_usage(cli, WANT);
     }
     const char *wrong = cf_cli_wrong_repeat(c->a.repeat, c->a.at_least);
@@ -652,7 +810,9 @@ static int run_bisect(cf_cli *cli, void *state)
         return cf_cli_usage(cli, wrong);
     }
     cf_study_case_init(&c->c);
-    cf_status st = cf_cli_predicate(&c->predicate, c->a.condition, c->a.is_approved, &err);
+    cf_status st = c->a.condition == NULL
+                       ? CF_OK
+                       : cf_cli_predicate(&c->predicate, c->a.condition, c->a.is_approved, &err);
     CF_THEN(st, make(c, cli->n_args == 1 ? cli->args[0] : NULL, &err));
     int status = cf_cli_end(cli, st, &err);
     if (status == CF_EXIT_OK && !c->holds) {

@@ -109,6 +109,28 @@ static void test_llama__engine_ended(void **state)
     EXPECT(0, "signal 6", "history", "export", "-f", "confab", "--all", "--db", db);
 }
 
+/* An engine does not part from itself, and hashes part from a model at once. */
+static void test_llama__where_engines_part(void **state)
+{
+    cf_program p;
+    char id[64];
+    (void)state;
+    NEED_PROGRAM();
+    const char *file = model + strlen("llama:");
+    EXPECT(0, "", "run", "-m", file, "--db", db, "-n", "5", "a");
+    CF_PROGRAM(&p, "history", "list", "--ids", "--db", db);
+    snprintf(id, sizeof id, "%.36s", cf_buf_cstr(&p.out));
+    cf_program_deinit(&p);
+    EXPECT(0, "own and own do not part in 5 tokens", "bisect", "-m", file, "--db", db, "--good",
+           "engine:own", "--bad", "engine:own", id);
+    EXPECT(1, "token 1 of 5 parts", "bisect", "-m", file, "--db", db, "--good", "engine:own",
+           "--bad", "engine:llama", id);
+    EXPECT(1, "\"parted\":true,\"tokens\":5", "bisect", "-m", file, "--db", db, "--good",
+           "engine:llama", "--bad", "engine:own", "--json", id);
+    EXPECT(2, "engine:own and engine:llama", "bisect", "-m", file, "--db", db, "--good",
+           "engine:own", "--bad", "engine:vllm", id);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +138,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_llama__says_who_computed, set_up, store_dir_remove),
         cmocka_unit_test_setup_teardown(test_llama__without_plugin, set_up, store_dir_remove),
         cmocka_unit_test_setup_teardown(test_llama__engine_ended, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__where_engines_part, set_up, store_dir_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
