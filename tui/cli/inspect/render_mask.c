@@ -71,6 +71,73 @@ static size_t end_of(const cf_mask_prompt *p, size_t from, size_t to)
     return SIZE_MAX;
 }
 
+/* The item of the outermost loop that a span was written for: of the template's
+ * loop over the messages; NULL: none. */
+static const cf_prompt_cause *round_of(const cf_prompt_span *s)
+{
+    const cf_prompt_cause *round = NULL;
+    for (const cf_prompt_cause *c = s->cause; c != NULL; c = c->outer) {
+        round = c->kind == CF_CAUSE_ROUND ? c : round;
+    }
+    return round;
+}
+
+/* Whether the template wrote a span for the same message as `of`. */
+static bool is_beside(const cf_prompt_span *s, const cf_prompt_span *of)
+{
+    return s->source != CF_SPAN_MESSAGE && round_of(of) != NULL && round_of(s) == round_of(of);
+}
+
+/* Whether the same place of the template wrote for the message before, too: it
+ * heads messages of every role. */
+static bool is_header(const cf_prompt_span *s, size_t at)
+{
+    const cf_prompt_cause *own = round_of(&s[at]), *other = NULL;
+    for (size_t i = at; i-- > 0;) {
+        const cf_prompt_cause *round = round_of(&s[i]);
+        if (round != own && other != NULL && round != other) {
+            break;
+        }
+        other = round != own ? round : NULL;
+        if (round != own && s[i].line == s[at].line && s[i].col == s[at].col) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a template that asks for a reply with nothing begins it: with what it
+ * writes for this message only. */
+static size_t begin_beside(const cf_mask_prompt *p, size_t first, size_t from)
+{
+    const cf_prompt_span *s = p->prompt->spans;
+    size_t k = first;
+    while (p->asks.n == 0 && k > 0 && s[k - 1].off >= from && is_beside(&s[k - 1], &s[first]) &&
+           !is_header(s, k - 1)) {
+        k--;
+    }
+    return s[k].off;
+}
+
+/* The end of what the template writes after span `last` for the same message:
+ * its eos_token, else all but blanks; that of the span itself without any. */
+static size_t end_beside(const cf_prompt *p, size_t last, size_t to)
+{
+    const cf_prompt_span *s = p->spans;
+    const size_t own = (size_t)s[last].off + s[last].len;
+    size_t end = own;
+    for (size_t k = last + 1; k < p->n_spans && s[k].off < to && is_beside(&s[k], &s[last]); k++) {
+        end = (size_t)s[k].off + s[k].len;
+        if (s[k].source == CF_SPAN_VARIABLE && cf_str_is(s[k].path, "eos_token")) {
+            return end;
+        }
+    }
+    while (end > own && strchr(" \n\t\r", p->text.p[end - 1]) != NULL) {
+        end--;
+    }
+    return end;
+}
+
 /* The next span of a message's content at `at` or after; n_spans without. */
 static size_t next_content(const cf_prompt *p, size_t at)
 {
@@ -112,9 +179,9 @@ static void add_reply(cf_mask_spans *out, cf_mask_span *v, const cf_mask_prompt 
         if (begin == SIZE_MAX && i > first) {
             return; /* after an end: written for a result, not by the model */
         }
-        begin = begin != SIZE_MAX ? begin : s[i].off;
+        begin = begin != SIZE_MAX ? begin : begin_beside(p, i, from);
         size_t end = end_of(p, s[i].off, to);
-        end = end != SIZE_MAX ? end : is_cut ? to : (size_t)s[last].off + s[last].len;
+        end = end != SIZE_MAX ? end : is_cut ? to : end_beside(p->prompt, last, to);
         v[out->n++] = (cf_mask_span){(uint32_t)begin, (uint32_t)end};
         while (i <= last && s[i].off < end) {
             i = next_content(p->prompt, i + 1);

@@ -36,8 +36,8 @@ typedef struct cf_mask_prompt {
  * The bytes that the model would have written of the assistant's messages (role
  * "assistant" or "model"): from the end of what asks for a reply, through
  * content, reasoning and calls with the marks that the template writes around
- * them, to the token that ends the reply; without a token of that kind to the
- * last byte of the message.  `context` is what the prompt was rendered from.
+ * them, to the token that ends the reply; without a token of that kind to
+ * the end of what the template writes for the message, but for blanks.  `context` is what the prompt was rendered from.
  * CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_mask_prompt *prompt,

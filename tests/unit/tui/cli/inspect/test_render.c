@@ -2,6 +2,7 @@
  * test_render.c - confab render: numbers as they are spelled, templates by
  * name and from a model, token ids.
  */
+#include "templates/builtin.h"
 #include "tests/support/t.h"
 
 #include "tests/support/program.h"
@@ -173,40 +174,82 @@ static void test_render__mask(void **state)
 }
 
 /* With the marks of calls and the end of the turn, without what asks for the
- * reply or begins a result; shaped contexts too. */
-static void test_render__mask_of_calls(void **state)
+ * reply or begins a result, by every built-in template; the vocabulary has the
+ * marks of some only. */
+static void test_render__mask_of_every_template(void **state)
 {
     static const struct {
-        const char *tpl, *first;
+        const char *tpl, *replies[2];
     } rows[] = {
         {"chatml",
-         "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"},
+         {"Yes.<|im_end|>",
+          "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"}},
+        {"functiongemma",
+         {"Yes.<end_of_turn>", "<start_function_call>call:f{a:1}<end_function_call>"}},
+        {"gemma2", {"Yes.<end_of_turn>", "```tool_code\nf(a=1)\n```<end_of_turn>"}},
+        {"gemma3", {"Yes.<end_of_turn>", "```tool_code\nf(a=1)\n```<end_of_turn>"}},
+        {"gemma4", {"Yes.<turn|>", "<|tool_call>call:f{a:1}<tool_call|>"}},
+        {"hammer",
+         {"Yes.<|im_end|>", "```\n[{\"name\": \"f\", \"arguments\": {\"a\": 1}}]\n```<|im_end|>"}},
+        {"hermes",
+         {"Yes.<|im_end|>",
+          "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"}},
+        {"llama2",
+         {" Yes. </s>",
+          " <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call> </s>"}},
+        {"llama3.1", {"Yes.<|eot_id|>", "{\"name\": \"f\", \"parameters\": {\"a\": 1}}<|eot_id|>"}},
+        {"llama3", {"Yes.<|eot_id|>", "{\"name\": \"f\", \"parameters\": {\"a\": 1}}<|eot_id|>"}},
+        {"mistral",
+         {" Yes.</s>", "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": 1}, \"id\": "
+                       "\"call00001\"}]</s>"}},
+        {"phi3",
+         {"Yes.<|end|>",
+          "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|end|>"}},
+        {"phi4-mini",
+         {"Yes.<|end|>",
+          "<|tool_call|>[{\"name\": \"f\", \"arguments\": {\"a\": 1}}]<|/tool_call|><|end|>"}},
+        {"qwen2.5",
+         {"Yes.<|im_end|>",
+          "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"}},
         {"qwen3",
-         "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"},
-        {"gemma4", "<|tool_call>call:f{a:1}<tool_call|>"},
+         {"Yes.<|im_end|>",
+          "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"}},
+        {"smollm3",
+         {"Yes.<|im_end|>",
+          "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call><|im_end|>"}},
+        {"zephyr",
+         {"Yes.</s>",
+          "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call></s>"}},
     };
     (void)state;
     NEED_PROGRAM();
     if (!cf_program_has_model()) {
         T_SKIP("no bundled model in this build");
     }
-    store_dir_write(file,
-                    "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-                    "\"text\":\"w\"}]},{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":"
-                    "[{\"id\":\"call00001\",\"type\":\"function\",\"function\":{\"name\":"
-                    "\"f\",\"arguments\":{\"a\":1}}}]},{\"role\":\"tool\",\"name\":\"f\","
-                    "\"tool_call_id\":\"call00001\",\"content\":\"4\"}]}");
+    assert_null(cf_template_builtin_name(sizeof rows / sizeof rows[0]));
+    store_dir_write(
+        file,
+        "{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": "
+        "\"w\"}]}, {\"role\": \"assistant\", \"content\": \"Yes.\"}, {\"role\": \"user\", "
+        "\"content\": \"v\"}, {\"role\": \"assistant\", \"content\": \"\", \"tool_calls\": "
+        "[{\"id\": \"call00001\", \"type\": \"function\", \"function\": {\"name\": \"f\", "
+        "\"arguments\": {\"a\": 1}}}]}, {\"role\": \"tool\", \"name\": \"f\", \"tool_call_id\": "
+        "\"call00001\", \"content\": \"4\"}], \"bos_token\": \"<s>\", \"eos_token\": \"</s>\"}");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cf_program p;
         CF_PROGRAM(&p, "render", "--mask", "--shape", "-t", rows[i].tpl, file);
         json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
-        const json_t *span = json_array_get(json_object_get(v, "spans"), 0);
+        const json_t *spans = json_object_get(v, "spans");
         const char *text = json_string_value(json_object_get(v, "text"));
-        assert_int_equal(json_array_size(json_object_get(v, "spans")), 1);
-        long long from = json_integer_value(json_array_get(span, 0));
-        long long to = json_integer_value(json_array_get(span, 1));
-        assert_int_equal(to - from, strlen(rows[i].first));
-        assert_memory_equal(text + from, rows[i].first, strlen(rows[i].first));
+        assert_int_equal(json_array_size(spans), 2);
+        for (size_t k = 0; k < 2; k++) {
+            const json_t *span = json_array_get(spans, k);
+            long long from = json_integer_value(json_array_get(span, 0));
+            long long to = json_integer_value(json_array_get(span, 1));
+            char reply[200];
+            snprintf(reply, sizeof reply, "%.*s", (int)(to - from), text + from);
+            assert_string_equal(reply, rows[i].replies[k]);
+        }
         json_decref(v);
         cf_program_deinit(&p);
     }
@@ -371,7 +414,7 @@ int main(void)
         cmocka_unit_test(test_render__by_name),
         cmocka_unit_test(test_render__of_a_model),
         cmocka_unit_test(test_render__mask),
-        cmocka_unit_test(test_render__mask_of_calls),
+        cmocka_unit_test(test_render__mask_of_every_template),
         cmocka_unit_test(test_render__losses),
         cmocka_unit_test(test_render__failures),
         cmocka_unit_test(test_render__control_tokens_in_results),
