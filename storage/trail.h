@@ -89,6 +89,7 @@ typedef struct cf_trail_event {
     cf_str agent;   /* "": the main one */
     bool is_branch; /* off the path that the session took in the end */
     size_t branch;  /* n of the message it leaves from; 0: none */
+    size_t next;    /* the place of the same agent's next event; SIZE_MAX: none */
     union {
         cf_trail_message *message;
         cf_trail_step *step;
@@ -214,9 +215,9 @@ typedef struct cf_trail_row {
 } cf_trail_row;
 
 typedef struct cf_trail_group {
-    cf_str name;   /* an agent's id, or a tool's name */
-    cf_str title;  /* of an agent */
-    size_t parent; /* of an agent: the one whose call began it, by place; SIZE_MAX: none */
+    cf_str name;       /* an agent's id, or a tool's name */
+    cf_str title;      /* of an agent */
+    size_t parent;     /* of an agent: the one whose call began it, by place; SIZE_MAX: none */
     size_t parent_row; /* and the row of that call; SIZE_MAX: none */
     size_t at;         /* and the place of its event */
     cf_trail_sum sum;

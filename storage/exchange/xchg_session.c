@@ -14,6 +14,7 @@ typedef struct talk {
     cf_import *im;
     const cf_trail *t;
     cf_uuid *turns; /* [t->n_messages + 1], by n: the provisional ids */
+    bool *is_put;   /* [t->n_events + 1], of agents' events; two files may be one agent's */
     unsigned n_images;
 } talk;
 
@@ -106,22 +107,18 @@ static cf_status put_summary(talk *k, const cf_trail_compaction *c, cf_uuid *las
     return CF_OK;
 }
 
-static cf_status put_events(talk *k, cf_str agent, cf_uuid *head, cf_error *err)
+/* The events of one agent, from its first. */
+static cf_status put_events(talk *k, size_t first, cf_uuid *head, cf_error *err)
 {
     cf_uuid last = {{0}};
-    bool is_first = true, was_branch = false;
-    size_t branch = 0;
-    for (size_t i = 0; i < k->t->n_events; i++) {
-        const cf_trail_event *e = &k->t->events[i];
-        if (!cf_str_eq(e->agent, agent)) {
-            is_first = e->kind == CF_TRAIL_AGENT ? is_first : is_first || e->is_branch;
-            continue;
-        }
-        if (e->is_branch != was_branch || e->branch != branch) {
-            is_first = true;
-            was_branch = e->is_branch;
-            branch = e->branch;
-        }
+    bool is_first = true;
+    size_t before = first;
+    for (size_t i = first; i < k->t->n_events; before = i, i = k->t->events[i].next) {
+        const cf_trail_event *e = &k->t->events[i], *was = &k->t->events[before];
+        k->is_put[i] = true;
+        /* Each branch lies in one piece, and leaves from a message of its own. */
+        is_first = is_first || e->is_branch != was->is_branch || e->branch != was->branch ||
+                   (e->is_branch && i > before + 1);
         if (e->kind == CF_TRAIL_MESSAGE) {
             CF_TRY(put_message(k, e, &last, &is_first, err));
         } else if (e->kind == CF_TRAIL_STEP) {
@@ -145,7 +142,7 @@ static cf_status put_id(cf_buf *id, const cf_trail *t, cf_str agent, cf_error *e
 }
 
 /* One agent's conversation; title empty: the first message names it. */
-static cf_status put_agent(talk *k, cf_str agent, cf_str title, cf_error *err)
+static cf_status put_agent(talk *k, size_t first, cf_str agent, cf_str title, cf_error *err)
 {
     cf_import *im = k->im;
     cf_buf id = CF_BUF_INIT;
@@ -156,7 +153,7 @@ static cf_status put_agent(talk *k, cf_str agent, cf_str title, cf_error *err)
         c->source = cf_build__source(im, cf_buf_str(&id));
         c->id = cf_build__uuid(CF_FORMAT_SESSION, cf_str_from(k->t->format), cf_buf_str(&id));
         c->title = cf_build__str(im->cur, title);
-        st = put_events(k, agent, &c->head, err);
+        st = put_events(k, first, &c->head, err);
     }
     cf_buf_deinit(&id);
     CF_THEN(st, im->cur->n != 0 ? cf_import__emit_ordered(im, err) : CF_OK);
@@ -183,19 +180,24 @@ static cf_status put_session(cf_import *im, const cf_trail *t, cf_error *err)
 {
     talk k = {.im = im, .t = t};
     k.turns = cf_calloc(t->n_messages + 1, sizeof *k.turns);
-    if (k.turns == NULL) {
-        return cf_sql__oom(err);
+    k.is_put = cf_calloc(t->n_events + 1, sizeof *k.is_put);
+    cf_status st = k.turns != NULL && k.is_put != NULL ? CF_OK : cf_sql__oom(err);
+    size_t own = 0;
+    while (own < t->n_events && t->events[own].agent.n != 0) {
+        own++;
     }
-    cf_status st = put_agent(&k, cf_str_make("", 0), cf_trail_name(t), err);
+    CF_THEN(st, put_agent(&k, own, cf_str_make("", 0), cf_trail_name(t), err));
     for (size_t i = 0; st == CF_OK && i < t->n_events; i++) {
-        if (t->events[i].kind == CF_TRAIL_AGENT) {
-            st = put_agent(&k, t->events[i].as.agent->id, t->events[i].as.agent->title, err);
+        const cf_trail_event *e = &t->events[i];
+        if (e->kind == CF_TRAIL_AGENT && !k.is_put[i]) {
+            st = put_agent(&k, i, e->as.agent->id, e->as.agent->title, err);
         }
     }
     if (st == CF_OK) {
         note_rest(&k);
     }
     cf_free(k.turns);
+    cf_free(k.is_put);
     return st;
 }
 

@@ -44,6 +44,7 @@ void trail_drop(trail_reader *r)
     }
     cf_free(r->lanes);
     cf_free(r->models);
+    trail_index_free(&r->model_places);
     free_trail(r->t);
     *r = (trail_reader){0};
 }
@@ -82,6 +83,17 @@ static void number_item(cf_trail *t, const trail_lane *lane, cf_trail_event *e, 
     }
 }
 
+static void link_events(trail_reader *r)
+{
+    trail_index agents = {0};
+    for (size_t i = r->t->n_events; i-- > 0;) {
+        cf_str key = trail_agent_key(r->t->events[i].agent);
+        r->t->events[i].next = trail_find(&agents, key);
+        trail_put(r, &agents, key, i);
+    }
+    trail_index_free(&agents);
+}
+
 cf_status trail_finish(trail_reader *r, cf_trails *out, cf_error *err)
 {
     cf_trail *t = r->t;
@@ -103,6 +115,11 @@ cf_status trail_finish(trail_reader *r, cf_trails *out, cf_error *err)
             number_item(t, lane, &lane->items[k], &last);
             t->events[t->n_events++] = lane->items[k];
         }
+    }
+    link_events(r);
+    if (r->failed) {
+        trail_drop(r);
+        return cf_oom(err);
     }
     if (t->n_models != 0) {
         memcpy(models, r->models, t->n_models * sizeof *models);
@@ -214,11 +231,9 @@ static void place_begun(trail_reader *r, const trail_index *begun, const trail_l
         const cf_trail_message *m = lane->items[i].as.message;
         for (size_t k = 0; lane->items[i].kind == CF_TRAIL_MESSAGE && k < m->n_calls; k++) {
             size_t at = trail_find(begun, m->calls[k].id);
-            for (; at != TRAIL_NONE; at = r->lanes[at]->next) {
-                if (!r->lanes[at]->is_placed) {
-                    r->lanes[at]->is_placed = true;
-                    out[(*n)++] = r->lanes[at];
-                }
+            for (; at != TRAIL_NONE && !r->lanes[at]->is_placed; at = r->lanes[at]->next) {
+                r->lanes[at]->is_placed = true;
+                out[(*n)++] = r->lanes[at];
             }
         }
     }
@@ -381,14 +396,24 @@ void trail_call(trail_reader *r, cf_trail_message *m, cf_str id, cf_str name, cf
     }
 }
 
-void trail_kept(trail_reader *r, cf_trail_compaction *c, cf_str text)
+bool trail_kept(trail_reader *r, cf_trail_compaction *c, cf_str text)
 {
-    enum { KEPT_MAX = 4000000 }; /* of a session */
-    cf_str *v = ++r->n_kept > KEPT_MAX ? NULL : one_more(r, c->kept, c->n_kept, sizeof *v);
+    enum { KEPT_MAX = 4000000, KEPT_BYTES_MAX = 256 << 20 };
+    if (r->n_kept > KEPT_MAX) {
+        return false;
+    }
+    if (++r->n_kept > KEPT_MAX || text.n > KEPT_BYTES_MAX - r->kept_bytes) {
+        r->n_kept = KEPT_MAX + 1;
+        trail_left_out(r, 0, "texts that compactions kept, over 256 MiB", cf_str_make("", 0));
+        return false;
+    }
+    r->kept_bytes += text.n;
+    cf_str *v = text.n != 0 ? one_more(r, c->kept, c->n_kept, sizeof *v) : NULL;
     if (v != NULL) {
         v[c->n_kept++] = text;
         c->kept = v;
     }
+    return true;
 }
 
 void trail_left_out(trail_reader *r, uint64_t line, const char *why, cf_str what)
@@ -406,18 +431,14 @@ void trail_left_out(trail_reader *r, uint64_t line, const char *why, cf_str what
 
 void trail_model(trail_reader *r, cf_str model)
 {
-    for (size_t i = 0; i < r->t->n_models; i++) {
-        if (cf_str_eq(r->models[i], model)) {
-            return;
-        }
-    }
-    if (model.n == 0) {
+    if (model.n == 0 || trail_find(&r->model_places, model) != TRAIL_NONE) {
         return;
     }
     if (!cf_grow(&r->models, &r->cap_models, r->t->n_models + 1, sizeof *r->models)) {
         r->failed = true;
         return;
     }
+    trail_put(r, &r->model_places, model, r->t->n_models);
     r->models[r->t->n_models++] = model;
 }
 

@@ -15,6 +15,14 @@
 #include "core/json/json.h"
 #include "storage/trail.h"
 
+typedef struct trail_index {
+    struct trail_index_cell {
+        cf_str key; /* borrowed; p NULL: empty */
+        size_t value;
+    } * cells; /* [size], heap */
+    size_t size, used;
+} trail_index;
+
 /* A lane keeps its order of items. */
 typedef struct trail_lane {
     cf_trail_event *items; /* [n], heap */
@@ -37,9 +45,11 @@ typedef struct trail_reader {
     cf_trail *t;
     trail_lane **lanes; /* [n_lanes], heap; in the order of the output */
     size_t n_lanes, cap_lanes;
-    size_t cap_left, cap_models, n_kept;
-    cf_str *models; /* heap */
-    cf_str file;    /* where left_out counts its lines; empty: the session's own */
+    size_t cap_left, cap_models;
+    size_t n_kept, kept_bytes; /* of all compactions */
+    cf_str *models;            /* heap */
+    trail_index model_places;
+    cf_str file; /* where left_out counts its lines; empty: the session's own */
     bool failed;
     cf_error *err;
 } trail_reader;
@@ -79,8 +89,9 @@ void trail_aborted(trail_reader *r, trail_lane *lane);
 cf_trail_agent *trail_agent(trail_reader *r, trail_lane *lane, cf_str id);
 /* Adds a call to a reply. */
 void trail_call(trail_reader *r, cf_trail_message *m, cf_str id, cf_str name, cf_str arguments);
-/* Adds a text to what a compaction kept. */
-void trail_kept(trail_reader *r, cf_trail_compaction *c, cf_str text);
+/* Adds a text (empty: nothing) to what a compaction kept; false when the
+ * session's compactions have kept so much that no more is taken, which is said. */
+bool trail_kept(trail_reader *r, cf_trail_compaction *c, cf_str text);
 
 void trail_left_out(trail_reader *r, uint64_t line, const char *why, cf_str what);
 void trail_model(trail_reader *r, cf_str model);
@@ -117,17 +128,14 @@ CF_MUST_USE cf_status trail_parse(json_t **out, cf_str text, cf_error *err);
 
 /* ---- names to numbers ---------------------------------------------------- */
 
-typedef struct trail_index {
-    struct trail_index_cell {
-        cf_str key; /* borrowed; p NULL: empty */
-        size_t value;
-    } * cells; /* [size], heap */
-    size_t size, used;
-} trail_index;
-
 #define TRAIL_NONE SIZE_MAX
 
 size_t trail_find(const trail_index *ix, cf_str key); /* TRAIL_NONE: not there */
+/* An index holds no empty key, and the main agent's name is empty. */
+static inline cf_str trail_agent_key(cf_str agent)
+{
+    return agent.n != 0 ? agent : cf_str_make("\n", 1);
+}
 /* Sets a key's value. */
 void trail_put(trail_reader *r, trail_index *ix, cf_str key, size_t value);
 void trail_index_free(trail_index *ix);

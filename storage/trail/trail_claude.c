@@ -7,7 +7,6 @@
  *    path as a whole when one record is, and with it the results of its calls.
  * 3. Sub-agents have trees of their own, in files or in the same one.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -35,7 +34,7 @@ typedef struct rec {
     cf_str reply, model, stop, text, thinking;
     int64_t input, cache_read, cache_creation, output, time_ms;
     cf_trail_message calls; /* only its calls */
-    result *results;
+    result *results, *last_result;
     size_t next; /* the next record of the same reply; TRAIL_NONE: none */
     unsigned n_images;
     bool has_text, has_thinking, is_meta, is_error, is_interrupt, is_automatic, is_done;
@@ -132,7 +131,7 @@ static cf_str content_text(trail_reader *r, const json_t *content, unsigned *n_i
 
 static void add_result(claude *c, rec *k, const json_t *part, const json_t *extra)
 {
-    result *x = trail_alloc(&c->r, 1, sizeof *x), **end = &k->results;
+    result *x = trail_alloc(&c->r, 1, sizeof *x);
     if (x == NULL) {
         return;
     }
@@ -140,10 +139,8 @@ static void add_result(claude *c, rec *k, const json_t *part, const json_t *extr
     x->text = content_text(&c->r, json_object_get(part, "content"), &x->n_images);
     x->is_error = json_is_true(json_object_get(part, "is_error"));
     x->agent = trail_json_str(&c->r, extra, "agentId");
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = x;
+    *(k->last_result != NULL ? &k->last_result->next : &k->results) = x;
+    k->last_result = x;
     trail_put(&c->r, &c->began, x->agent, trail_find(&c->call_ids, x->call_id));
 }
 
@@ -419,9 +416,9 @@ static cf_status read_lines(claude *c, agent *own, cf_str text, const cf_trail_o
 /* ---- output -------------------------------------------------------------- */
 
 /* One message of all records of a reply, from its first. */
-static void put_reply(claude *c, agent *a, trail_lane *lane, size_t at)
+static void put_reply(claude *c, trail_tree *t, trail_lane *lane, size_t at)
 {
-    trail_node *v = a->tree.v;
+    trail_node *v = t->v;
     const rec *k = v[at].data, *last = k;
     cf_trail_message *m = trail_message(&c->r, lane, CF_TRAIL_ASSISTANT);
     trail_text text = {CF_BUF_INIT, false}, thinking = {CF_BUF_INIT, false};
@@ -484,26 +481,22 @@ static void put_user(claude *c, trail_lane *lane, trail_node *node)
     node->last = m;
 }
 
-static cf_str text_of(const agent *a, cf_str id)
+static cf_str text_of(const trail_tree *t, cf_str id)
 {
-    size_t at = trail_find(&a->tree.ids, id);
-    const rec *k = at != TRAIL_NONE ? a->tree.v[at].data : NULL;
+    size_t at = trail_find(&t->ids, id);
+    const rec *k = at != TRAIL_NONE ? t->v[at].data : NULL;
     return k == NULL ? cf_str_make("", 0) : k->results != NULL ? k->results->text : k->text;
 }
 
-static void put_boundary(claude *c, agent *a, trail_lane *lane, size_t at)
+static void put_boundary(claude *c, trail_tree *t, trail_lane *lane, size_t at)
 {
-    const rec *k = a->tree.v[at].data;
+    const rec *k = t->v[at].data;
     cf_trail_compaction *x = trail_compaction(&c->r, lane);
     x->is_automatic = k->is_automatic;
-    for (size_t i = 0; i < k->n_kept; i++) {
-        cf_str text = text_of(a, k->kept[i]);
-        if (text.n != 0) {
-            trail_kept(&c->r, x, text);
-        }
+    for (size_t i = 0; i < k->n_kept && trail_kept(&c->r, x, text_of(t, k->kept[i])); i++) {
     }
-    for (size_t i = at + 1; i < a->tree.n; i++) {
-        const rec *next = a->tree.v[i].data;
+    for (size_t i = at + 1; i < t->n; i++) {
+        const rec *next = t->v[i].data;
         if (next->kind == REC_SUMMARY) {
             x->summary = next->text;
             return;
@@ -514,19 +507,16 @@ static void put_boundary(claude *c, agent *a, trail_lane *lane, size_t at)
     }
 }
 
-/* The records of the path or of a branch, from its first. */
-static void put_chain(claude *c, agent *a, trail_lane *lane, size_t first)
+static void put_record(void *reader, trail_lane *lane, trail_tree *t, size_t at)
 {
-    trail_node *v = a->tree.v;
-    for (size_t i = first; i != TRAIL_NONE; i = v[i].after) {
-        const rec *k = v[i].data;
-        if (k->kind == REC_REPLY && !k->is_done) {
-            put_reply(c, a, lane, i);
-        } else if (k->kind == REC_USER || k->kind == REC_QUEUED) {
-            put_user(c, lane, &v[i]);
-        } else if (k->kind == REC_BOUNDARY) {
-            put_boundary(c, a, lane, i);
-        }
+    claude *c = reader;
+    const rec *k = t->v[at].data;
+    if (k->kind == REC_REPLY && !k->is_done) {
+        put_reply(c, t, lane, at);
+    } else if (k->kind == REC_USER || k->kind == REC_QUEUED) {
+        put_user(c, lane, &t->v[at]);
+    } else if (k->kind == REC_BOUNDARY) {
+        put_boundary(c, t, lane, at);
     }
 }
 
@@ -563,12 +553,8 @@ static void widen_path(claude *c, agent *a)
 
 static void walk(claude *c, agent *a)
 {
-    size_t leaf = TRAIL_NONE;
-    for (size_t i = 0; i < a->tree.n; i++) {
-        leaf = a->tree.v[i].is_message ? i : leaf;
-    }
     c->r.file = a->file;
-    trail_tree_walk(&c->r, &a->tree, leaf);
+    trail_tree_walk(&c->r, &a->tree);
     widen_path(c, a);
 }
 
@@ -581,8 +567,7 @@ static void put_agent(claude *c, agent *a)
         x->title = a->title;
         lane->parent_call = a->parent_call;
     }
-    put_chain(c, a, lane, a->tree.first);
-    trail_tree_settle(&a->tree);
+    trail_tree_put_path(&a->tree, lane, put_record, c);
 }
 
 /* What began a sub-agent: its own file, a result, or a prompt says so. */
@@ -597,18 +582,6 @@ static void find_parent(claude *c, agent *a)
     }
 }
 
-static void put_branches(claude *c, agent *a)
-{
-    for (size_t i = 0; i < a->tree.n; i++) {
-        if (a->tree.v[i].root == i) {
-            trail_lane *lane = trail_add_lane(&c->r, a->id);
-            lane->is_branch = true;
-            lane->from = trail_tree_from(&a->tree, i);
-            put_chain(c, a, lane, i);
-        }
-    }
-}
-
 static void put_all(claude *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -619,7 +592,7 @@ static void put_all(claude *c)
         put_agent(c, c->agents[i]);
     }
     for (size_t i = 0; i < c->n; i++) {
-        put_branches(c, c->agents[i]);
+        trail_tree_put_branches(&c->r, &c->agents[i]->tree, c->agents[i]->id, put_record, c);
     }
     trail_order(&c->r);
 }

@@ -378,8 +378,8 @@ static void read_compacted(thread *t, const json_t *p)
         unsigned n_images = 0;
         cf_str text = parts_text(r, json_object_get(item, "content"), &n_images);
         if (trail_is(item, "role", "user") && !is_meta(item, text) &&
-            !cf_str_eq(text, c->summary)) {
-            trail_kept(r, c, text);
+            !cf_str_eq(text, c->summary) && !trail_kept(r, c, text)) {
+            return;
         }
     }
 }

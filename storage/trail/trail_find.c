@@ -28,6 +28,7 @@ typedef struct state {
     again *again; /* [n_again], heap */
     size_t n_again, cap_again;
     trail_index keys;
+    trail_words words; /* of the results of sub-agents that it began */
     bool is_full_said;
 } state;
 
@@ -37,7 +38,13 @@ typedef struct finder {
     state *v; /* [n], heap */
     size_t n, cap;
     trail_reader r;                     /* its `failed` alone */
-    trail_index agents, results, calls; /* calls: id -> place of the reply */
+    trail_index agents, results, calls; /* calls: id -> place in `called` */
+    struct called {
+        const cf_trail_message *reply;
+        const cf_trail_call *call;
+        bool is_counted; /* its first result */
+    } * called;          /* [n_called], heap */
+    size_t n_called;
     bool has_cache;
 } finder;
 
@@ -63,8 +70,7 @@ static void say(finder *f, cf_trail_finding *x, cf_buf *b)
 
 static state *state_of(finder *f, cf_str agent)
 {
-    /* The main agent's name is empty, which an index does not hold. */
-    cf_str key = agent.n != 0 ? agent : cf_str_make("\n", 1);
+    cf_str key = trail_agent_key(agent);
     size_t at = trail_find(&f->agents, key);
     if (at == TRAIL_NONE) {
         if (!cf_grow(&f->v, &f->cap, f->n + 1, sizeof *f->v)) {
@@ -83,17 +89,11 @@ static const cf_trail_message *message_at(const finder *f, size_t at)
     return f->t->events[at].as.message;
 }
 
-/* The reply that made a call before a result, and the call; NULL: none. */
-static const cf_trail_call *call_of(const finder *f, cf_str id, const cf_trail_message **reply)
+/* The call that a result answers, or NULL. */
+static struct called *call_of(const finder *f, cf_str id)
 {
     size_t at = trail_find(&f->calls, id);
-    *reply = at != TRAIL_NONE ? message_at(f, at) : NULL;
-    for (size_t i = 0; *reply != NULL && i < (*reply)->n_calls; i++) {
-        if (cf_str_eq((*reply)->calls[i].id, id)) {
-            return &(*reply)->calls[i];
-        }
-    }
-    return NULL;
+    return at != TRAIL_NONE ? &f->called[at] : NULL;
 }
 
 /* ---- repeated ------------------------------------------------------------ */
@@ -144,12 +144,12 @@ static cf_str key_of(finder *f, const cf_trail_call *c, const cf_trail_message *
 
 static void count_repeat(finder *f, state *s, const cf_trail_message *m, size_t at)
 {
-    const cf_trail_message *reply;
-    const cf_trail_call *c = call_of(f, m->call_id, &reply);
-    if (c == NULL) {
+    struct called *c = call_of(f, m->call_id);
+    if (c == NULL || c->is_counted) {
         return;
     }
-    cf_str key = key_of(f, c, m);
+    c->is_counted = true;
+    cf_str key = key_of(f, c->call, m);
     size_t i = trail_find(&s->keys, key);
     if (i == TRAIL_NONE) {
         if (!cf_grow(&s->again, &s->cap_again, s->n_again + 1, sizeof *s->again)) {
@@ -157,12 +157,12 @@ static void count_repeat(finder *f, state *s, const cf_trail_message *m, size_t 
             return;
         }
         i = s->n_again++;
-        s->again[i] = (again){.key = key, .name = c->name};
+        s->again[i] = (again){.key = key, .name = c->call->name};
         trail_put(&f->r, &s->keys, key, i);
     }
     again *a = &s->again[i];
     if (cf_grow(&a->messages, &a->cap, a->n + 1, sizeof *a->messages)) {
-        a->messages[a->n++] = reply->n;
+        a->messages[a->n++] = c->reply->n;
         a->at = at;
     } else {
         f->r.failed = true;
@@ -173,16 +173,15 @@ static void count_repeat(finder *f, state *s, const cf_trail_message *m, size_t 
 
 static void check_invalid(finder *f, const cf_trail_message *m, size_t at)
 {
-    const cf_trail_message *reply;
     const char *why = trail_invalid_why(m, strcmp(f->t->format, "codex") == 0);
-    const cf_trail_call *c = call_of(f, m->call_id, &reply);
+    const struct called *c = call_of(f, m->call_id);
     if (why == NULL) {
         return;
     }
     cf_trail_finding *x = add(f, CF_TRAIL_INVALID_CALL, at);
     cf_buf b = CF_BUF_INIT;
-    x->message = reply != NULL ? reply->n : m->n;
-    x->name = c != NULL ? c->name : cf_str_make("", 0);
+    x->message = c != NULL ? c->reply->n : m->n;
+    x->name = c != NULL ? c->call->name : cf_str_make("", 0);
     x->why = why;
     cf_buf_addf(&b, "the call of %.*s was refused: %s", (int)(x->name.n < 80 ? x->name.n : 80),
                 x->name.p, strcmp(why, "arguments") == 0 ? "its arguments are wrong" : why);
@@ -191,7 +190,7 @@ static void check_invalid(finder *f, const cf_trail_message *m, size_t at)
 
 static void see_result(finder *f, state *s, const cf_trail_message *m, size_t at)
 {
-    if (trail_find(&f->calls, m->call_id) == TRAIL_NONE) {
+    if (call_of(f, m->call_id) == NULL) {
         cf_trail_finding *x = add(f, CF_TRAIL_NO_CALL, at);
         cf_buf b = CF_BUF_INIT;
         x->message = m->n;
@@ -387,7 +386,8 @@ static void index_all(finder *f)
         }
         const cf_trail_message *m = e->as.message;
         for (size_t k = 0; k < m->n_calls; k++) {
-            trail_put(&f->r, &f->calls, m->calls[k].id, i);
+            f->called[f->n_called] = (struct called){m, &m->calls[k], false};
+            trail_put(&f->r, &f->calls, m->calls[k].id, f->n_called++);
         }
         if (m->role == CF_TRAIL_TOOL && !e->is_branch) {
             trail_put(&f->r, &f->results, m->call_id, i);
@@ -442,7 +442,9 @@ static void check_agent(finder *f, size_t at)
         return;
     }
     size_t result = trail_find(&f->results, e->as.agent->parent_call);
-    if (result == TRAIL_NONE || trail_is_used(f->t, result, &f->r.failed)) {
+    state *parent = result != TRAIL_NONE ? state_of(f, f->t->events[result].agent) : NULL;
+    if (parent == NULL ||
+        trail_words_used(&f->r, &parent->words, message_at(f, result)->text, result)) {
         return;
     }
     cf_trail_finding *x = add(f, CF_TRAIL_AGENT_UNUSED, at);
@@ -451,6 +453,28 @@ static void check_agent(finder *f, size_t at)
     cf_buf_addf(&b, "nothing that the sub-agent %.*s found is in a later reply",
                 (int)(e->as.agent->title.n < 80 ? e->as.agent->title.n : 80), e->as.agent->title.p);
     say(f, x, &b);
+}
+
+/* Gathers the words that sub-agents found, and where their parents have them. */
+static void read_words(finder *f)
+{
+    for (size_t i = 0; i < f->t->n_events; i++) {
+        const cf_trail_event *e = &f->t->events[i];
+        size_t at = e->kind == CF_TRAIL_AGENT && !e->is_branch
+                        ? trail_find(&f->results, e->as.agent->parent_call)
+                        : TRAIL_NONE;
+        state *parent = at != TRAIL_NONE ? state_of(f, f->t->events[at].agent) : NULL;
+        if (parent != NULL) {
+            trail_words_want(&f->r, &parent->words, message_at(f, at)->text);
+        }
+    }
+    for (size_t i = 0; i < f->t->n_events; i++) {
+        const cf_trail_event *e = &f->t->events[i];
+        state *s = e->kind == CF_TRAIL_MESSAGE && !e->is_branch ? state_of(f, e->agent) : NULL;
+        if (s != NULL && s->words.n != 0 && e->as.message->role != CF_TRAIL_TOOL) {
+            trail_words_see(&f->r, &s->words, e->as.message, i);
+        }
+    }
 }
 
 static int by_place(const void *a, const void *b)
@@ -471,8 +495,10 @@ static void free_states(finder *f)
         cf_free(f->v[i].users);
         cf_free(f->v[i].failed);
         cf_free(f->v[i].again);
+        trail_words_free(&f->v[i].words);
     }
     cf_free(f->v);
+    cf_free(f->called);
     trail_index_free(&f->agents);
     trail_index_free(&f->results);
     trail_index_free(&f->calls);
@@ -484,10 +510,15 @@ cf_status cf_trail_find(cf_trail_findings *out, const cf_trail *t, cf_error *err
     cf_arena_init(&out->arena, 0);
     finder f = {.out = out, .t = t};
     trail_index said = {0};
+    f.called = cf_alloc((t->n_calls + 1) * sizeof *f.called);
+    if (f.called == NULL) {
+        return cf_oom(err);
+    }
     index_all(&f);
     for (size_t i = 0; i < t->n_events; i++) {
         see_event(&f, i);
     }
+    read_words(&f);
     for (size_t i = 0; i < t->n_events; i++) {
         check_unanswered(&f, i);
         check_reasoning(&f, i, &said);

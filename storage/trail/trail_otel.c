@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "storage/trail/trail_build.h"
 
 typedef struct span {
@@ -20,7 +21,9 @@ typedef struct span {
     cf_str status_text, version;
     int64_t start_ns, end_ns;
     uint64_t line;
-    size_t order, agent; /* agent: place of the invoke_agent span; TRAIL_NONE: the main one */
+    size_t order, up; /* up: place of the parent; TRAIL_NONE: none */
+    size_t agent;     /* place of the invoke_agent span; TRAIL_NONE: the main one */
+    size_t history;   /* of an agent: its place in `agents` */
     bool is_failed, is_again;
 } span;
 
@@ -213,22 +216,24 @@ static void read_document(otel *o, const json_t *v, uint64_t line)
     }
 }
 
-static size_t parent_of(const otel *o, size_t at)
+static void find_parents(otel *o)
 {
-    return trail_find(&o->ids, o->v[at].parent);
+    for (size_t i = 0; i < o->n; i++) {
+        o->v[i].up = trail_find(&o->ids, o->v[i].parent);
+    }
 }
 
 /* The nearest span above one with an operation; TRAIL_NONE: none.  Parents may
  * be cyclic, so the walk has an end. */
 static size_t above(const otel *o, size_t at, const char *op)
 {
-    enum { DEPTH = 1000 };
-    size_t up = parent_of(o, at);
+    enum { DEPTH = 200 };
+    size_t up = o->v[at].up;
     for (int i = 0; i < DEPTH && up != TRAIL_NONE; i++) {
         if (cf_str_is(o->v[up].op, op)) {
             return up;
         }
-        up = parent_of(o, up);
+        up = o->v[up].up;
     }
     return TRAIL_NONE;
 }
@@ -254,13 +259,12 @@ static void name_conversations(otel *o)
         size_t at = i;
         for (int k = 0; k < 100 && at != TRAIL_NONE && s->conversation.n == 0; k++) {
             s->conversation = o->v[at].conversation;
-            at = parent_of(o, at);
+            at = o->v[at].up;
         }
         at = trail_find(&traces, s->trace);
         if (s->conversation.n == 0) {
             s->conversation = at != TRAIL_NONE ? o->v[at].conversation : s->trace;
         }
-        s->agent = agent_of(o, i);
     }
     trail_index_free(&traces);
 }
@@ -351,21 +355,43 @@ typedef struct request {
     size_t n_common;         /* how much of the history it begins with */
     cf_trail_message **bare; /* [n_bare], heap: replies that lost their reasoning */
     size_t n_bare, cap_bare;
+    trail_index places; /* keys of messages -> places in the history */
+    cf_arena keys;
 } request;
 
+/* A key that messages which are the same share. */
+static cf_str key_of(request *q, const cf_trail_message *m)
+{
+    char hex[CF_HASH_TEXT + 1];
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_addf(&b, "%d %zu %zu ", (int)m->role, m->n_calls, m->text.n);
+    cf_buf_add(&b, m->text.p, m->text.n);
+    cf_buf_add(&b, m->call_id.p, m->call_id.n);
+    for (size_t i = 0; i < m->n_calls; i++) {
+        cf_buf_add(&b, m->calls[i].arguments.p, m->calls[i].arguments.n);
+    }
+    q->o->r.failed = q->o->r.failed || b.failed;
+    cf_hash_hex(hex, b.p, b.n);
+    cf_buf_deinit(&b);
+    const char *p = cf_arena_strndup(&q->keys, hex, CF_HASH_TEXT);
+    return cf_str_make(p, p != NULL ? CF_HASH_TEXT : 0);
+}
+
 /* The message of the history that `m`, the next one sent, is; NULL: none. */
-static cf_trail_message *known(const request *q, const cf_trail_message *m)
+static cf_trail_message *known(request *q, const cf_trail_message *m)
 {
     const history *h = q->h;
     if (q->n == q->n_common && q->n < h->n && is_same(h->v[q->n], m)) {
         return h->v[q->n];
     }
-    for (size_t i = q->n_common; i < h->n; i++) {
-        if (is_same(h->v[i], m)) {
-            return h->v[i];
+    /* From here on the request differs from the history. */
+    if (q->places.size == 0) {
+        for (size_t i = h->n; i-- > q->n_common;) {
+            trail_put(&q->o->r, &q->places, key_of(q, h->v[i]), i);
         }
     }
-    return NULL;
+    size_t at = q->places.size != 0 ? trail_find(&q->places, key_of(q, m)) : TRAIL_NONE;
+    return at != TRAIL_NONE && is_same(h->v[at], m) ? h->v[at] : NULL;
 }
 
 static void send(request *q, cf_trail_message *m, cf_arena_mark mark)
@@ -478,8 +504,9 @@ static void put_input(request *q)
     if (q->n_common < h->n) {
         cf_trail_compaction *c = trail_compaction(&q->o->r, lane);
         for (size_t i = 0; i < q->n; i++) {
-            if (!q->is_new[i] && q->sent[i]->role != CF_TRAIL_SYSTEM && q->sent[i]->text.n != 0) {
-                trail_kept(&q->o->r, c, q->sent[i]->text);
+            bool is_kept = !q->is_new[i] && q->sent[i]->role != CF_TRAIL_SYSTEM;
+            if (is_kept && !trail_kept(&q->o->r, c, q->sent[i]->text)) {
+                break;
             }
         }
     }
@@ -567,10 +594,9 @@ static void put_reply(request *q)
 
 static history *history_of(otel *o, size_t agent)
 {
-    for (size_t i = 0; i < o->n_agents; i++) {
-        if (o->agents[i].span == agent) {
-            return &o->agents[i];
-        }
+    size_t place = agent != TRAIL_NONE ? o->v[agent].history : 0;
+    if (place < o->n_agents && o->agents[place].span == agent) {
+        return &o->agents[place];
     }
     if (!cf_grow(&o->agents, &o->cap_agents, o->n_agents + 1, sizeof *o->agents)) {
         o->r.failed = true;
@@ -583,7 +609,8 @@ static history *history_of(otel *o, size_t agent)
         h->lane = trail_add_lane(r, cf_str_make("", 0));
         return h;
     }
-    const span *s = &o->v[agent];
+    span *s = &o->v[agent];
+    s->history = o->n_agents - 1;
     size_t tool = above(o, agent, "execute_tool");
     h->lane = trail_add_lane(r, trail_copy(r, s->id));
     cf_trail_agent *a = trail_agent(r, h->lane, h->lane->agent);
@@ -606,6 +633,9 @@ static void put_request(otel *o, size_t at)
     cf_free(q.sent);
     cf_free(q.is_new);
     cf_free(q.bare);
+    o->r.failed = o->r.failed || q.keys.failed;
+    trail_index_free(&q.places);
+    cf_arena_deinit(&q.keys);
 }
 
 /* A result that no request told. */
@@ -740,6 +770,7 @@ static void sort_spans(otel *o)
             trail_put(&o->all, &o->ids, o->v[i].id, i);
         }
     }
+    find_parents(o);
     for (size_t i = 0; i < o->n; i++) {
         o->v[i].agent = agent_of(o, i);
     }
@@ -752,6 +783,7 @@ static cf_status put_sessions(otel *o, const char *path, cf_trails *out, cf_erro
         cf_free(by);
         return cf_oom(err);
     }
+    find_parents(o);
     name_conversations(o);
     sort_spans(o);
     cf_status st = o->n == 0 ? cf_fail(err, CF_EFORMAT, "%s: no spans of GenAI", path) : CF_OK;

@@ -119,24 +119,26 @@ static void put_message(trail_reader *r, trail_lane *lane, trail_node *node, con
 }
 
 /* The texts of the path's messages before the compaction, from the first that is kept. */
-static void put_compaction(pi *p, trail_lane *lane, size_t at)
+static void put_compaction(pi *p, trail_lane *lane, const trail_tree *t, size_t at)
 {
-    const entry *e = p->tree.v[at].data;
+    const entry *e = t->v[at].data;
     cf_trail_compaction *c = trail_compaction(&p->r, lane);
-    size_t from = trail_find(&p->tree.ids, cf_json_get_str(e->v, "firstKeptEntryId"));
+    size_t from = trail_find(&t->ids, cf_json_get_str(e->v, "firstKeptEntryId"));
     c->summary = trail_json_str(&p->r, e->v, "summary");
     for (size_t i = from; i < at; i++) {
-        const trail_node *node = &p->tree.v[i];
-        bool is_before = node->is_on_path || node->root == p->tree.v[at].root;
-        if (is_before && node->last != NULL && node->last->text.n != 0) {
-            trail_kept(&p->r, c, node->last->text);
+        const trail_node *node = &t->v[i];
+        bool is_before = node->is_on_path || node->root == t->v[at].root;
+        cf_str text = is_before && node->last != NULL ? node->last->text : cf_str_make("", 0);
+        if (!trail_kept(&p->r, c, text)) {
+            return;
         }
     }
 }
 
-static void put_entry(pi *p, trail_lane *lane, size_t at)
+static void put_entry(void *reader, trail_lane *lane, trail_tree *t, size_t at)
 {
-    trail_node *node = &p->tree.v[at];
+    pi *p = reader;
+    trail_node *node = &t->v[at];
     const entry *e = node->data;
     int64_t ms = trail_time(cf_json_get_str(e->v, "timestamp"));
     if (e->v == NULL) {
@@ -145,7 +147,7 @@ static void put_entry(pi *p, trail_lane *lane, size_t at)
     if (cf_str_is(e->type, "message")) {
         put_message(&p->r, lane, node, json_object_get(e->v, "message"), ms);
     } else if (cf_str_is(e->type, "compaction")) {
-        put_compaction(p, lane, at);
+        put_compaction(p, lane, t, at);
     } else {
         cf_trail_message *m = trail_message(&p->r, lane, CF_TRAIL_USER);
         bool is_summary = cf_str_is(e->type, "branch_summary");
@@ -240,27 +242,12 @@ static void read_entry(pi *p, json_t *v, uint64_t line)
     }
 }
 
-static void put_chain(pi *p, trail_lane *lane, size_t first)
-{
-    for (size_t i = first; i != TRAIL_NONE; i = p->tree.v[i].after) {
-        put_entry(p, lane, i);
-    }
-}
-
 static void put_all(pi *p)
 {
     cf_str own = cf_str_make("", 0);
-    trail_tree_walk(&p->r, &p->tree, p->tree.n != 0 ? p->tree.n - 1 : TRAIL_NONE);
-    put_chain(p, trail_add_lane(&p->r, own), p->tree.first);
-    trail_tree_settle(&p->tree);
-    for (size_t i = 0; i < p->tree.n; i++) {
-        if (p->tree.v[i].root == i) {
-            trail_lane *lane = trail_add_lane(&p->r, own);
-            lane->is_branch = true;
-            lane->from = trail_tree_from(&p->tree, i);
-            put_chain(p, lane, i);
-        }
-    }
+    trail_tree_walk(&p->r, &p->tree);
+    trail_tree_put_path(&p->tree, trail_add_lane(&p->r, own), put_entry, p);
+    trail_tree_put_branches(&p->r, &p->tree, own, put_entry, p);
 }
 
 cf_status trail_read_pi(cf_trails *out, const char *path, cf_str text, const cf_trail_options *opts,

@@ -128,54 +128,37 @@ static void put_compaction(qwen *q, trail_lane *lane, const json_t *v)
         trail_parts_read(&q->r, &m, json_object_get(one, "parts"));
         if (i == 0) {
             c->summary = m.text;
-        } else if (i > 1 && m.text.n != 0) {
-            trail_kept(&q->r, c, m.text);
+        } else if (i > 1 && !trail_kept(&q->r, c, m.text)) {
+            return;
         }
     }
 }
 
-static void put_node(qwen *q, trail_lane *lane, trail_node *node)
+static void put_record(void *reader, trail_lane *lane, trail_tree *t, size_t at)
 {
+    qwen *q = reader;
+    trail_node *node = &t->v[at];
     const json_t *v = node->data;
     if (node->is_message) {
         put_message(q, lane, node, v);
     } else if (trail_is(v, "subtype", "chat_compression")) {
         put_compaction(q, lane, v);
-    } else if (v != NULL) {
-        if (!cf_grow(&q->waiting, &q->cap, q->n + 1, sizeof *q->waiting)) {
-            q->r.failed = true;
-            return;
-        }
+    } else if (v != NULL && cf_grow(&q->waiting, &q->cap, q->n + 1, sizeof *q->waiting)) {
         q->waiting[q->n++] = trail_get(v, "systemPayload", "uiEvent", NULL);
+    } else {
+        q->r.failed = q->r.failed || v != NULL;
     }
-}
-
-static void put_chain(qwen *q, trail_lane *lane, size_t first)
-{
-    for (size_t i = first; i != TRAIL_NONE; i = q->tree.v[i].after) {
-        put_node(q, lane, &q->tree.v[i]);
+    if (node->after == TRAIL_NONE) {
+        put_waiting(q, lane, -1);
     }
-    put_waiting(q, lane, -1);
 }
 
 static void put_all(qwen *q)
 {
     cf_str own = cf_str_make("", 0);
-    size_t leaf = TRAIL_NONE;
-    for (size_t i = 0; i < q->tree.n; i++) {
-        leaf = q->tree.v[i].is_message ? i : leaf;
-    }
-    trail_tree_walk(&q->r, &q->tree, leaf);
-    put_chain(q, trail_add_lane(&q->r, own), q->tree.first);
-    trail_tree_settle(&q->tree);
-    for (size_t i = 0; i < q->tree.n; i++) {
-        if (q->tree.v[i].root == i) {
-            trail_lane *lane = trail_add_lane(&q->r, own);
-            lane->is_branch = true;
-            lane->from = trail_tree_from(&q->tree, i);
-            put_chain(q, lane, i);
-        }
-    }
+    trail_tree_walk(&q->r, &q->tree);
+    trail_tree_put_path(&q->tree, trail_add_lane(&q->r, own), put_record, q);
+    trail_tree_put_branches(&q->r, &q->tree, own, put_record, q);
 }
 
 /* ---- lines --------------------------------------------------------------- */

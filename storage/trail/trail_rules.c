@@ -129,23 +129,18 @@ static void fold(cf_buf *out, cf_str text)
 
 void trail_after_init(trail_after *a, const cf_trail_compaction *c)
 {
-    *a = (trail_after){.summary = CF_BUF_INIT};
+    *a = (trail_after){.summary = CF_BUF_INIT, .kept = CF_BUF_INIT};
     fold(&a->summary, c->summary);
-    a->kept = cf_calloc(c->n_kept + 1, sizeof *a->kept);
-    a->failed = a->kept == NULL || a->summary.failed;
-    a->n_kept = a->kept != NULL ? c->n_kept : 0;
-    for (size_t i = 0; i < a->n_kept; i++) {
-        fold(&a->kept[i], c->kept[i]);
-        a->failed = a->failed || a->kept[i].failed;
+    for (size_t i = 0; i < c->n_kept; i++) {
+        fold(&a->kept, c->kept[i]);
+        cf_buf_addc(&a->kept, '\n');
     }
+    a->failed = a->kept.failed || a->summary.failed;
 }
 
 void trail_after_deinit(trail_after *a)
 {
-    for (size_t i = 0; i < a->n_kept; i++) {
-        cf_buf_deinit(&a->kept[i]);
-    }
-    cf_free(a->kept);
+    cf_buf_deinit(&a->kept);
     cf_buf_deinit(&a->summary);
 }
 
@@ -161,12 +156,9 @@ static bool has_two_words(cf_str s)
 
 static cf_trail_fate fate_of(const trail_after *a, cf_str folded)
 {
-    for (size_t i = 0; i < a->n_kept; i++) {
-        if (cf_str_find(cf_buf_str(&a->kept[i]), folded, NULL)) {
-            return CF_TRAIL_KEPT;
-        }
-    }
-    return cf_str_find(cf_buf_str(&a->summary), folded, NULL) ? CF_TRAIL_REWRITTEN : CF_TRAIL_GONE;
+    return cf_str_find(cf_buf_str(&a->kept), folded, NULL)      ? CF_TRAIL_KEPT
+           : cf_str_find(cf_buf_str(&a->summary), folded, NULL) ? CF_TRAIL_REWRITTEN
+                                                                : CF_TRAIL_GONE;
 }
 
 static void add_sentence(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m,
@@ -277,69 +269,84 @@ static bool next_word(cf_str text, size_t *at, cf_str *word)
     return false;
 }
 
-/* Sets the words of a text to `value` where they are known (or anywhere). */
-static bool mark_words(trail_reader *r, cf_arena *a, trail_index *words, cf_str text,
-                       bool only_known, size_t value)
+/* A word in small letters in `b`. */
+static cf_str small_word(cf_buf *b, cf_str word)
+{
+    cf_buf_rewind(b, 0);
+    for (size_t i = 0; i < word.n; i++) {
+        cf_buf_addc(b, lower(word.p[i]));
+    }
+    return cf_buf_str(b);
+}
+
+void trail_words_want(trail_reader *r, trail_words *w, cf_str text)
+{
+    cf_buf b = CF_BUF_INIT;
+    cf_str word;
+    for (size_t at = 0; !b.failed && next_word(text, &at, &word);) {
+        cf_str small = small_word(&b, word);
+        if (b.failed || trail_find(&w->places, small) != TRAIL_NONE) {
+            continue;
+        }
+        if (!cf_grow(&w->v, &w->cap, w->n + 1, sizeof *w->v)) {
+            r->failed = true;
+            break;
+        }
+        small.p = cf_arena_strndup(&w->arena, small.p, small.n);
+        w->v[w->n] = (trail_word){TRAIL_NONE, 0};
+        if (small.p != NULL) {
+            trail_put(r, &w->places, small, w->n++);
+        }
+    }
+    r->failed = r->failed || b.failed || w->arena.failed;
+    cf_buf_deinit(&b);
+}
+
+static void see_text(trail_words *w, cf_buf *b, cf_str text, size_t place, bool is_reply)
 {
     cf_str word;
-    bool has_any = false;
-    for (size_t at = 0; next_word(text, &at, &word);) {
-        char *p = cf_arena_strndup(a, word.p, word.n);
-        for (size_t i = 0; p != NULL && i < word.n; i++) {
-            p[i] = lower(p[i]);
-        }
-        cf_str key = cf_str_make(p, p != NULL ? word.n : 0);
-        size_t was = trail_find(words, key);
-        has_any = has_any || (was != TRAIL_NONE && was == 1);
-        if (p != NULL && (!only_known || was != TRAIL_NONE)) {
-            trail_put(r, words, key, value);
+    for (size_t at = 0; !b->failed && next_word(text, &at, &word);) {
+        size_t i = trail_find(&w->places, small_word(b, word));
+        if (i != TRAIL_NONE && !b->failed) {
+            w->v[i].first = w->v[i].first < place ? w->v[i].first : place;
+            w->v[i].last = is_reply ? place : w->v[i].last;
         }
     }
-    r->failed = r->failed || a->failed;
-    return has_any;
 }
 
-/* The words of a message: its text and arguments. */
-static bool mark_message(trail_reader *r, cf_arena *a, trail_index *words,
-                         const cf_trail_message *m, size_t value)
+void trail_words_see(trail_reader *r, trail_words *w, const cf_trail_message *m, size_t place)
 {
-    bool has_any = mark_words(r, a, words, m->text, true, value);
+    cf_buf b = CF_BUF_INIT;
+    see_text(w, &b, m->text, place, m->role == CF_TRAIL_ASSISTANT);
     for (size_t i = 0; i < m->n_calls; i++) {
-        has_any = mark_words(r, a, words, m->calls[i].arguments, true, value) || has_any;
+        see_text(w, &b, m->calls[i].arguments, place, m->role == CF_TRAIL_ASSISTANT);
     }
-    return has_any;
+    r->failed = r->failed || b.failed;
+    cf_buf_deinit(&b);
 }
 
-/* Words are 1 while they are new, 0 once the parent had read them. */
-bool trail_is_used(const cf_trail *t, size_t result, bool *failed)
+bool trail_words_used(trail_reader *r, const trail_words *w, cf_str text, size_t place)
 {
-    trail_reader r = {0};
-    trail_index words = {0};
-    cf_arena a;
-    cf_arena_init(&a, 0);
-    const cf_trail_event *end = &t->events[result];
-    (void)mark_words(&r, &a, &words, end->as.message->text, false, 1);
-    for (size_t i = 0; i < result; i++) {
-        const cf_trail_event *e = &t->events[i];
-        if (e->kind == CF_TRAIL_MESSAGE && !e->is_branch && e->as.message->role != CF_TRAIL_TOOL &&
-            cf_str_eq(e->agent, end->agent)) {
-            (void)mark_message(&r, &a, &words, e->as.message, 0);
-        }
-    }
+    cf_buf b = CF_BUF_INIT;
+    cf_str word;
     bool has_new = false, is_used = false;
-    for (size_t i = 0; i < words.size; i++) {
-        has_new = has_new || (words.cells[i].key.p != NULL && words.cells[i].value == 1);
+    for (size_t at = 0; !is_used && !b.failed && next_word(text, &at, &word);) {
+        size_t i = trail_find(&w->places, small_word(&b, word));
+        bool is_new = i != TRAIL_NONE && w->v[i].first > place;
+        has_new = has_new || is_new;
+        is_used = is_new && w->v[i].last > place;
     }
-    for (size_t i = result + 1; has_new && !is_used && i < t->n_events; i++) {
-        const cf_trail_event *e = &t->events[i];
-        is_used = e->kind == CF_TRAIL_MESSAGE && !e->is_branch &&
-                  e->as.message->role == CF_TRAIL_ASSISTANT && cf_str_eq(e->agent, end->agent) &&
-                  mark_message(&r, &a, &words, e->as.message, 1);
-    }
-    *failed = *failed || r.failed;
-    trail_index_free(&words);
-    cf_arena_deinit(&a);
+    r->failed = r->failed || b.failed;
+    cf_buf_deinit(&b);
     return !has_new || is_used;
+}
+
+void trail_words_free(trail_words *w)
+{
+    trail_index_free(&w->places);
+    cf_free(w->v);
+    cf_arena_deinit(&w->arena);
+    *w = (trail_words){.n = 0};
 }
 
 /* ---- JSON ---------------------------------------------------------------- */

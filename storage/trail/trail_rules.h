@@ -16,8 +16,7 @@ bool trail_tells_failure(cf_str text);
 
 /* The texts that a compaction left, in small letters, blanks aside. */
 typedef struct trail_after {
-    cf_buf *kept; /* [n_kept], heap */
-    size_t n_kept;
+    cf_buf kept; /* a line each */
     cf_buf summary;
     bool failed;
 } trail_after;
@@ -27,8 +26,24 @@ void trail_after_deinit(trail_after *a);
 /* Appends the sentences of a message with what became of them. */
 void trail_sentences_add(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m);
 
-/* Whether what the result at a place says anew is in a later reply of its
- * agent, or it says nothing new. */
-bool trail_is_used(const cf_trail *t, size_t result, bool *failed);
+/* Words (of four letters, or numbers) that results said to one agent, and where
+ * its own messages have them. */
+typedef struct trail_word {
+    size_t first, last; /* places: of any message (TRAIL_NONE: none), of a reply (0: none) */
+} trail_word;
+
+typedef struct trail_words {
+    trail_index places; /* in small letters -> place in v */
+    trail_word *v;      /* [n], heap */
+    size_t n, cap;
+    cf_arena arena;
+} trail_words;
+
+void trail_words_want(trail_reader *r, trail_words *w, cf_str text);
+void trail_words_see(trail_reader *r, trail_words *w, const cf_trail_message *m, size_t place);
+/* Whether what a result at a place says anew is in a later reply, or it says
+ * nothing new. */
+bool trail_words_used(trail_reader *r, const trail_words *w, cf_str text, size_t place);
+void trail_words_free(trail_words *w);
 
 #endif

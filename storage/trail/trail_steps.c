@@ -19,16 +19,10 @@ typedef struct maker {
     size_t cap_last;
 } maker;
 
-/* The main agent's name is empty, which an index does not hold. */
-static cf_str key_of(cf_str agent)
-{
-    return agent.n != 0 ? agent : cf_str_make("\n", 1);
-}
-
 static size_t group_of(maker *m, trail_index *ix, cf_str name, cf_trail_group **v, size_t *n,
                        size_t *cap)
 {
-    size_t at = trail_find(ix, key_of(name));
+    size_t at = trail_find(ix, trail_agent_key(name));
     if (at != TRAIL_NONE) {
         return at;
     }
@@ -37,7 +31,7 @@ static size_t group_of(maker *m, trail_index *ix, cf_str name, cf_trail_group **
         return 0;
     }
     (*v)[*n] = (cf_trail_group){.name = name, .parent = SIZE_MAX, .parent_row = SIZE_MAX};
-    trail_put(&m->r, ix, key_of(name), *n);
+    trail_put(&m->r, ix, trail_agent_key(name), *n);
     return (*n)++;
 }
 

@@ -20,20 +20,28 @@ trail_node *trail_tree_add(trail_reader *r, trail_tree *t, cf_str id, cf_str par
     }
     trail_put(r, &t->ids, id, t->n);
     trail_node *node = &t->v[t->n++];
-    *node = (trail_node){
-        .id = id, .parent = parent, .line = line, .up = TRAIL_NONE, .root = TRAIL_NONE};
+    *node = (trail_node){.id = id,
+                         .parent = parent,
+                         .line = line,
+                         .up = TRAIL_NONE,
+                         .below = t->n - 2, /* TRAIL_NONE before the first */
+                         .root = TRAIL_NONE};
     return node;
 }
 
-/* The nearest node before `at` that is not on the path. */
-static size_t nearest_before(const trail_tree *t, size_t at)
+/* The nearest node before `at`, which is on the path, that is not. */
+static size_t nearest_before(trail_tree *t, size_t at)
 {
-    while (at-- > 0) {
-        if (!t->v[at].is_on_path) {
-            return at;
-        }
+    size_t found = at;
+    while (found != TRAIL_NONE && t->v[found].is_on_path) {
+        found = t->v[found].below;
     }
-    return TRAIL_NONE;
+    while (at != found) { /* so that no run of nodes is walked twice */
+        size_t next = t->v[at].below;
+        t->v[at].below = found;
+        at = next;
+    }
+    return found;
 }
 
 /* Where the path goes on from a node that is on it now. */
@@ -59,10 +67,12 @@ static size_t next_up(trail_reader *r, trail_tree *t, size_t at)
     return up;
 }
 
-void trail_tree_walk(trail_reader *r, trail_tree *t, size_t leaf)
+void trail_tree_walk(trail_reader *r, trail_tree *t)
 {
+    size_t leaf = TRAIL_NONE;
     for (size_t i = 0; i < t->n; i++) {
         t->v[i].up = trail_find(&t->ids, t->v[i].parent);
+        leaf = t->v[i].is_message ? i : leaf;
     }
     for (size_t at = leaf; at != TRAIL_NONE;) {
         t->v[at].is_on_path = true;
@@ -78,31 +88,32 @@ void trail_tree_walk(trail_reader *r, trail_tree *t, size_t leaf)
     trail_tree_roots(t);
 }
 
-/* The first node of the branch that `at` is on: its last ancestor off the
- * path, or one whose root is known already. */
-static size_t root_of(const trail_tree *t, size_t at)
-{
-    size_t steps = 0;
-    for (;;) {
-        size_t up = t->v[at].up;
-        if (t->v[at].root != TRAIL_NONE) {
-            return t->v[at].root;
-        }
-        if (up == TRAIL_NONE || t->v[up].is_on_path || ++steps > t->n) {
-            return at;
-        }
-        at = up;
-    }
-}
-
-/* Gives every node from `at` up to its branch's root that root. */
+/* Gives a node and those above it the root of their branch: the last one off
+ * the path, or of a cycle the one whose parent was seen. */
 static void set_root(trail_tree *t, size_t at)
 {
-    size_t root = root_of(t, at);
-    while (at != TRAIL_NONE && !t->v[at].is_on_path && t->v[at].root == TRAIL_NONE) {
-        t->v[at].root = root;
-        at = t->v[at].up;
+    trail_node *v = t->v;
+    size_t last = at, root = v[at].root;
+    if (root != TRAIL_NONE) {
+        return;
     }
+    for (size_t up;; last = up) {
+        v[last].root = at; /* seen in this walk */
+        up = v[last].up;
+        if (up == TRAIL_NONE || v[up].is_on_path || v[up].root == at) {
+            root = last;
+            break;
+        }
+        if (v[up].root != TRAIL_NONE) {
+            root = v[up].root;
+            break;
+        }
+    }
+    while (at != last) {
+        v[at].root = root;
+        at = v[at].up;
+    }
+    v[last].root = root;
 }
 
 /* Puts a node at the end of its branch or of the path. */
@@ -112,8 +123,8 @@ static void chain(trail_tree *t, size_t at)
     size_t *tail = root != TRAIL_NONE ? &t->v[root].tail : &t->tail;
     if (*tail != TRAIL_NONE) {
         t->v[*tail].after = at;
-    } else if (root == TRAIL_NONE) {
-        t->first = at;
+    } else {
+        *(root != TRAIL_NONE ? &t->v[root].first : &t->first) = at;
     }
     *tail = at;
 }
@@ -134,8 +145,17 @@ void trail_tree_roots(trail_tree *t)
     }
 }
 
-void trail_tree_settle(trail_tree *t)
+static void put_chain(trail_tree *t, trail_lane *lane, size_t first, trail_put_fn put, void *reader)
 {
+    for (size_t i = first; i != TRAIL_NONE; i = t->v[i].after) {
+        put(reader, lane, t, i);
+    }
+}
+
+/* A node without a message has its parent's as the last one. */
+void trail_tree_put_path(trail_tree *t, trail_lane *lane, trail_put_fn put, void *reader)
+{
+    put_chain(t, lane, t->first, put, reader);
     for (size_t i = 0; i < t->n; i++) {
         trail_node *node = &t->v[i];
         if (node->is_on_path && node->last == NULL && node->up != TRAIL_NONE) {
@@ -144,10 +164,18 @@ void trail_tree_settle(trail_tree *t)
     }
 }
 
-const cf_trail_message *trail_tree_from(const trail_tree *t, size_t root)
+void trail_tree_put_branches(trail_reader *r, trail_tree *t, cf_str agent, trail_put_fn put,
+                             void *reader)
 {
-    size_t up = t->v[root].up;
-    return up != TRAIL_NONE && t->v[up].is_on_path ? t->v[up].last : NULL;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->v[i].root == i) {
+            size_t up = t->v[i].up;
+            trail_lane *lane = trail_add_lane(r, agent);
+            lane->is_branch = true;
+            lane->from = up != TRAIL_NONE && t->v[up].is_on_path ? t->v[up].last : NULL;
+            put_chain(t, lane, t->v[i].first, put, reader);
+        }
+    }
 }
 
 void trail_tree_free(trail_tree *t)

@@ -86,11 +86,12 @@ static void add_events(builder *b, size_t agent, int depth)
 {
     const cf_trail *t = cf_steps_trail(b->v);
     const cf_trail_steps *s = &b->v->now.steps;
-    for (size_t i = 0; !b->failed && i < t->n_events; i++) {
+    size_t first = s->agents[agent].at;
+    while (agent == 0 && first < t->n_events && t->events[first].agent.n != 0) {
+        first++;
+    }
+    for (size_t i = first; !b->failed && i < t->n_events; i = t->events[i].next) {
         const cf_trail_event *e = &t->events[i];
-        if (!cf_str_eq(e->agent, s->agents[agent].name)) {
-            continue;
-        }
         cf_steps_line line = {.at = i, .row = b->row_of[i], .agent = agent, .depth = depth};
         if (e->kind == CF_TRAIL_STEP) {
             add(b, line);

@@ -294,6 +294,111 @@ static void test_trail__fates(void **state)
     cf_trails_deinit(&trails);
 }
 
+/* The events of a text, which the caller releases. */
+static const char *told(cf_buf *out, const char *name, const char *text)
+{
+    events_of(out, store_dir_put_text(name, text));
+    return cf_buf_cstr(out);
+}
+
+#define PI_HEAD "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n"
+
+static void put_pi(cf_buf *b, const char *id, const char *parent)
+{
+    cf_buf_addf(b,
+                "{\"type\":\"message\",\"id\":\"%s\",\"parentId\":\"%s\","
+                "\"message\":{\"role\":\"user\",\"content\":\"text %s\"}}\n",
+                id, parent, id);
+}
+
+/* A branch whose records come before their parents, or are each other's
+ * parents, is whole. */
+static void test_trail__branch_in_any_order(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"a", ""},  {"d", "c"}, {"c", "b"},
+                                           {"b", "a"}, {"x", "y"}, {"y", "x"},
+                                           {"w", "v"}, {"v", "w"}, {"z", "a"}};
+    cf_buf text = CF_BUF_INIT, out = CF_BUF_INIT;
+    cf_buf_adds(&text, PI_HEAD);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        put_pi(&text, pairs[i][0], pairs[i][1]);
+    }
+    const char *events = told(&out, "order.jsonl", cf_buf_cstr(&text));
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char one[32];
+        snprintf(one, sizeof one, "\"text %s\"", pairs[i][0]);
+        assert_non_null(strstr(events, one));
+    }
+    assert_non_null(strstr(events, "\"messages\":9"));
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&out);
+}
+
+/* Compactions that keep one large text again and again are bounded, and that
+ * is said once. */
+static void test_trail__kept_is_bounded(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20, TIMES = 300 };
+    cf_buf text = CF_BUF_INIT;
+    cf_trails trails;
+    cf_buf_adds(&text, PI_HEAD "{\"type\":\"message\",\"id\":\"m\",\"message\":{\"role\":"
+                               "\"user\",\"content\":\"");
+    for (size_t i = 0; i < BYTES; i++) {
+        cf_buf_addc(&text, 'x');
+    }
+    cf_buf_adds(&text, "\"}}\n");
+    for (int i = 0; i < TIMES; i++) {
+        char parent[16] = "m";
+        if (i != 0) {
+            snprintf(parent, sizeof parent, "c%d", i - 1);
+        }
+        cf_buf_addf(&text,
+                    "{\"type\":\"compaction\",\"id\":\"c%d\",\"parentId\":\"%s\","
+                    "\"summary\":\"s\",\"firstKeptEntryId\":\"m\"}\n",
+                    i, parent);
+    }
+    read_file(&trails, store_dir_put_text("kept.jsonl", cf_buf_cstr(&text)));
+    const cf_trail *t = trails.v[0];
+    size_t bytes = 0;
+    for (size_t i = 0; i < t->n_events; i++) {
+        const cf_trail_event *e = &t->events[i];
+        for (size_t k = 0; e->kind == CF_TRAIL_COMPACTION && k < e->as.compaction->n_kept; k++) {
+            bytes += e->as.compaction->kept[k].n;
+        }
+    }
+    assert_in_range(bytes, BYTES, (size_t)256 << 20);
+    size_t n_said = 0;
+    for (size_t i = 0; i < t->n_left_out; i++) {
+        n_said += strstr(t->left_out[i].why.p, "256 MiB") != NULL;
+    }
+    assert_int_equal(n_said, 1);
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&text);
+}
+
+/* Results that repeat one call's id are no repeated calls. */
+static void test_trail__one_call_with_many_results(void **state)
+{
+    (void)state;
+    cf_buf text = CF_BUF_INIT, out = CF_BUF_INIT;
+    cf_buf_adds(&text, PI_HEAD "{\"type\":\"message\",\"id\":\"0\",\"message\":{\"role\":"
+                               "\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\","
+                               "\"name\":\"t\",\"arguments\":{}}]}}\n");
+    for (int i = 1; i < 5; i++) {
+        cf_buf_addf(&text,
+                    "{\"type\":\"message\",\"id\":\"%d\",\"parentId\":\"%d\",\"message\":"
+                    "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":\"r\"}}\n",
+                    i, i - 1);
+    }
+    const char *events = told(&out, "again.jsonl", cf_buf_cstr(&text));
+    assert_non_null(strstr(events, "\"messages\":5"));
+    assert_null(strstr(events, "repeated"));
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +413,9 @@ int main(void)
         cmocka_unit_test(test_trail__steps_and_costs),
         cmocka_unit_test(test_trail__diff_over_a_compaction),
         cmocka_unit_test(test_trail__fates),
+        cmocka_unit_test(test_trail__branch_in_any_order),
+        cmocka_unit_test(test_trail__kept_is_bounded),
+        cmocka_unit_test(test_trail__one_call_with_many_results),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
