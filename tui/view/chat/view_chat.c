@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 #include "storage/store.h"
 #include "tui/app/command_user.h"
 #include "tui/image/thumbs.h"
@@ -60,23 +61,26 @@ static void chat_close(cf_app *app)
     cf_attachments_clear(&s->attached);
 }
 
-/* "Weather in Oslo  12ab34cd  (follow)  2 of 7" */
+/* "Weather in Oslo  12ab34cd  (follow)  2 of 7"; the name is cut where it is too
+ * long, since the rest is needed. */
 static void draw_title(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
-    char title[160], id[CF_UUID_TEXT + 1];
+    char title[240], tail[80], cut[120], id[CF_UUID_TEXT + 1];
     cf_uuid_format(id, cf_lab_conv_id(app->lab));
     cf_buf found = CF_BUF_INIT;
     cf_chat__find_text(app, &found);
     const char *name = cf_lab_title(app->lab);
     bool is_new = name[0] == '\0' && !cf_lab_is_stored(app->lab);
-    snprintf(title, sizeof title, "%s  %.8s%s%s%.40s",
-             is_new            ? "new conversation"
-             : name[0] != '\0' ? name
-                               : CF_UNTITLED,
-             id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "", found.n != 0 ? "  " : "",
-             cf_buf_cstr(&found));
+    name = is_new ? "new conversation" : name[0] != '\0' ? name : CF_UNTITLED;
+    snprintf(tail, sizeof tail, "  %.8s%s%s%.40s", id + CF_UUID_TEXT - 8,
+             s->follows ? "  (follow)" : "", found.n != 0 ? "  " : "", cf_buf_cstr(&found));
     cf_buf_deinit(&found);
+    int room = r.w - 6 - (int)strlen(tail);
+    room = room < 8 ? 8 : room < (int)sizeof cut ? room : (int)sizeof cut;
+    bool fits = (int)cf_text_width(name, strlen(name)) <= room;
+    cf_utf8_copy(cut, fits ? sizeof cut : (size_t)room, cf_str_from(name));
+    snprintf(title, sizeof title, "%s%s%s", cut, fits ? "" : "~", tail);
     bool is_tree = s->is_tree_up && cf_app_is_narrow(app);
     cf_pane(g, r, is_tree ? "Turns" : title, app->mode == CF_MODE_NORMAL);
 }

@@ -22,7 +22,7 @@ typedef struct help_view {
     cf_pager pager;
     int width; /* of the screen that the sheet was made for */
     bool settings_only;
-    char topic[128]; /* words of ":help TOPIC"; "" for the sheet */
+    char topic[128];  /* words of ":help TOPIC"; "" for the sheet */
     char filter[128]; /* words that rows must hold; "" for all rows */
     size_t n_rows, n_shown;
 } help_view;
@@ -201,6 +201,10 @@ static void make_sheet(cf_app *app)
     }
     if (s->topic[0] == '\0') {
         add_settings(app, &out);
+    }
+    if (s->topic[0] == '\0' && s->n_shown == 0) {
+        cf_buf_adds(&out,
+                    "Nothing has these words; Esc shows all, :help TOPIC looks in all views\n");
     }
     cf_pager_set(pager(app), cf_buf_str(&out));
     snprintf(pager(app)->match, sizeof pager(app)->match, "%s", s->filter);

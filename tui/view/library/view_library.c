@@ -28,7 +28,7 @@
 enum {
     ROWS_MAX = 2000,
     ROWS_FIRST = 150,
-    WIDE = 160,      /* from here on the preview is beside the list */
+    WIDE = 160, /* from here on the preview is beside the list */
     WITH_MODELS = 90,
     LIST_MAX_W = 140 /* cells of the list there */
 };
@@ -214,7 +214,9 @@ bool cf_library__current(const library *s, cf_uuid *out)
 cf_str cf_library__title(const library *s)
 {
     const size_t i = s->list.cursor;
-    return s->shows_hits ? s->group[i].first->title : s->rows[i].title;
+    return s->shows_hits             ? s->group[i].first->title
+           : s->rows[i].title.n != 0 ? s->rows[i].title
+                                     : s->rows[i].preview;
 }
 
 static void load_preview(cf_app *app)

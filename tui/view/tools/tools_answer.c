@@ -206,7 +206,7 @@ void cf_tools__cmd_unmock(cf_app *app, const char *arg)
                                  : cf_str_from("");
     cf_error err;
     if (cf_tool_desk_mock(cf_lab_desk(app->lab), name) == NULL) {
-        cf_app_say(app, CF_STYLE_WARNING, "there is no such mock");
+        cf_app_say(app, CF_STYLE_WARNING, "no mock answers this tool; m writes one");
         return;
     }
     if (!complain(app, cf_tool_desk_set_mock(cf_lab_desk(app->lab), name, NULL, &err), &err)) {

@@ -36,6 +36,8 @@ static void test_edit__table(void **state)
     edits("one two three<C-w>", "one two ");
     edits("one two<C-a><M-f><C-k>", "one");
     edits("one two<C-u>x", "x");
+    edits("a<C-j>b<C-j>cd<C-u>x", "a\nb\nx");
+    edits("a<C-j>b<C-j>cd<C-u><C-u>x", "x");
     edits("a<C-j>b<Up>c", "ac\nb");
     edits("abc<Home><Del>", "bc");
     edits("e\xCC\x81<BS>", ""); /* one cluster, one key */
