@@ -27,6 +27,23 @@ static void add_decode(cf_pipeline *p, cf_decode_step step)
     p->decode[p->n_decode++] = step;
 }
 
+/* The longest that Unicode's own compatibility forms need is 33 bytes. */
+enum { REPLACEMENT_MAX = 64 };
+
+/* A long replacement would make any amount of text of a short one. */
+static cf_status check_replacements(const char *text, size_t n, cf_error *err)
+{
+    for (size_t i = 0, len = 0; i < n; i++) {
+        len = text[i] != '\0' ? len + 1 : 0;
+        if (len > REPLACEMENT_MAX) {
+            return cf_fail(err, CF_ELIMIT,
+                           "the map of characters has a replacement of more than %d bytes",
+                           REPLACEMENT_MAX);
+        }
+    }
+    return CF_OK;
+}
+
 cf_status cf_pipeline_charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out, cf_error *err)
 {
     const unsigned char *b = (const unsigned char *)bytes.p;
@@ -41,6 +58,7 @@ cf_status cf_pipeline_charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out, c
         *out = (cf_charsmap){0};
         return CF_OK;
     }
+    CF_TRY(check_replacements(bytes.p + 4 + n, bytes.n - 4 - n, err));
     char *copy = cf_arena_strndup(&p->arena, bytes.p, bytes.n);
     if (copy == NULL) {
         return cf_oom(err);
