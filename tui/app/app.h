@@ -133,7 +133,8 @@ typedef enum cf_target_kind {
     CF_TARGET_TOPIC,    /* Help: what is found for the words of `text` */
     CF_TARGET_REPLY,    /* Influence, Inside: bytes [from, to) of reply `id`, called
                          `name`; the whole of it where from is to; the last
-                         reply of the path where `id` is nil */
+                         reply of the path where `id` is nil; `text`, ended by
+                         NUL: why it and not these bytes */
     CF_TARGET_PART      /* Influence, Inside: the last reply of the path, with the cursor
                          on what wrote byte `from` of the prompt; `is_piece`:
                          the template alone wrote it */

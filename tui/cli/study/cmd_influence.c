@@ -305,18 +305,10 @@ static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *
 static void put_group_text(const command *c, const cf_influence_group *g, cf_buf *out)
 {
     cf_buf_addf(out, "%+9.2f  ", g->delta);
-    for (size_t i = 0; i < g->n; i++) {
-        cf_buf label = CF_BUF_INIT;
-        cf_part_label(&c->result.row[g->row[i]].part, &c->c, &label);
-        cf_buf_adds(out, i > 0 ? " + " : "");
-        cf_safe_line(out, cf_buf_cstr(&label), label.n);
-        cf_buf_deinit(&label);
-    }
-    if (g->kind == CF_GROUP_SOME) {
-        cf_buf_addf(out, "  %zu of these suffice", g->need);
-    } else {
-        cf_buf_adds(out, g->kind == CF_GROUP_EITHER ? "  either suffices" : "  both needed");
-    }
+    cf_buf label = CF_BUF_INIT;
+    cf_influence_group_label(&c->result, g, &c->c, &label);
+    cf_safe_line(out, cf_buf_cstr(&label), label.n);
+    cf_buf_deinit(&label);
     put_said(out, g->decides, g->would_say);
     cf_buf_addc(out, '\n');
 }

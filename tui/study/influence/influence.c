@@ -185,3 +185,17 @@ void cf_part_label(const cf_part *p, const cf_study_case *c, cf_buf *out)
         break;
     }
 }
+
+void cf_influence_group_label(const cf_influence *v, const cf_influence_group *g,
+                              const cf_study_case *c, cf_buf *out)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        cf_buf_adds(out, i > 0 ? " + " : "");
+        cf_part_label(&v->row[g->row[i]].part, c, out);
+    }
+    if (g->kind == CF_GROUP_SOME) {
+        cf_buf_addf(out, "  %zu of these suffice", g->need);
+    } else {
+        cf_buf_adds(out, g->kind == CF_GROUP_EITHER ? "  either suffices" : "  both needed");
+    }
+}

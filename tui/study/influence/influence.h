@@ -187,6 +187,11 @@ void cf_influence_sort(const cf_influence *v, size_t *order);
  * "sentence 2 of message 1", counted from 1. */
 void cf_part_label(const cf_part *part, const cf_study_case *c, cf_buf *out);
 
+/* The members of a group and how they act: "message 1 (user) + tool f  either
+ * suffices". */
+void cf_influence_group_label(const cf_influence *v, const cf_influence_group *g,
+                              const cf_study_case *c, cf_buf *out);
+
 /* A call of the reply ("0"), or an argument of one ("0.city",
  * "1.filter.tags[2]"): its bytes. */
 typedef struct cf_influence_target {

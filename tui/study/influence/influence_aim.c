@@ -264,9 +264,9 @@ static cf_status name_texts(cf_influence_work *w, cf_error *err)
                            ? cf_str_from("call")
                            : cf_str_make(w->c->reply.p + w->span_from, w->span_to - w->span_from);
     if (w->o->instead != NULL) {
-        size_t len = strlen(w->o->instead);
-        char *copy = cf_arena_strndup(&out->arena, w->o->instead, len);
-        out->instead = cf_str_make(copy, len);
+        cf_str text = other_text(w->o->instead);
+        char *copy = cf_arena_strndup(&out->arena, text.p, text.n);
+        out->instead = cf_str_make(copy, text.n);
         if (copy == NULL) {
             return no_memory(err);
         }

@@ -162,7 +162,12 @@ cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid
         j->study->with = with;
         cf_influence_init(&j->study->result);
         j->study->options = *options;
-        st = fill(j, lab, store, turn, err);
+        if (options->instead != NULL) {
+            j->study->options.instead = cf_arena_strndup(&j->study->result.arena, options->instead,
+                                                         strlen(options->instead));
+            st = j->study->options.instead != NULL ? CF_OK : cf_oom_for(err, "the influence");
+        }
+        CF_THEN(st, fill(j, lab, store, turn, err));
         CF_THEN(st, load_other(j, store, err));
     }
     if (st != CF_OK) {

@@ -33,7 +33,7 @@ unsigned cf_influence_shade(double delta, double most);
 /*
  * Starts to measure the influence on a reply; `turn` nil: the last of the path.
  * `with` is the saved conversation whose parts are swapped in where the options
- * say so; options->other is not looked at.
+ * say so; options->other is not looked at, and options->instead is copied.
  * `end` is called with the finished study, which is then the caller's, even if
  * it failed.  CF_EUNSUPPORTED for an engine without likelihoods,
  * CF_ENOTFOUND, CF_EBUSY.

@@ -66,9 +66,6 @@ void cf_report__stage(cf_buf *out, const cf_report_facts *f, const cf_call_row *
 enum { CF_REPORT_INFLUENCES = 60 };
 size_t cf_report__influence(const cf_report_facts *f, size_t **order, double *most);
 
-/* A part in a few words; messages count from 1, as everywhere in a report. */
-void cf_report__influence_label(cf_buf *out, const cf_report_facts *f, const cf_part *part);
-
 /* What a message says: its text, thinking and calls. */
 void cf_report__message(cf_buf *out, const json_t *message);
 

@@ -267,7 +267,7 @@ static void put_influence_row(cf_page *p, const cf_report_facts *f, const cf_inf
     char line[SHOWN + 1];
     cf_buf label = CF_BUF_INIT;
     double share = row->has_delta && most > 0 ? row->delta / most : 0;
-    cf_report__influence_label(&label, f, &row->part);
+    cf_part_label(&row->part, &f->study, &label);
     cf_page_begin(p, CF_PAGE_ROW, share < 0 ? CF_LOOK_ADDED : CF_LOOK_REMOVED, cf_str_from(""));
     cf_page_share(p, share);
     cf_page_say(p, CF_PAGE_CELL, CF_LOOK_PLAIN, cf_buf_str(&label));
@@ -295,19 +295,10 @@ static void put_influence_row(cf_page *p, const cf_report_facts *f, const cf_inf
     cf_buf_deinit(&label);
 }
 
-/* "sentence 1 of message 1 + ...: either suffices (-18.51)". */
 static void put_influence_group(cf_page *p, const cf_report_facts *f, const cf_influence_group *g)
 {
     cf_buf text = CF_BUF_INIT;
-    for (size_t i = 0; i < g->n; i++) {
-        cf_buf_adds(&text, i > 0 ? " + " : "");
-        cf_report__influence_label(&text, f, &f->influence.row[g->row[i]].part);
-    }
-    if (g->kind == CF_GROUP_SOME) {
-        cf_buf_addf(&text, ": %zu of these suffice", g->need);
-    } else {
-        cf_buf_adds(&text, g->kind == CF_GROUP_EITHER ? ": either suffices" : ": both needed");
-    }
+    cf_influence_group_label(&f->influence, g, &f->study, &text);
     cf_buf_addf(&text, " (%+.2f)", g->delta);
     p->text.failed = p->text.failed || text.failed;
     cf_page_say(p, CF_PAGE_REMARK, CF_LOOK_PLAIN, cf_buf_str(&text));

@@ -437,22 +437,6 @@ void cf_report__stage(cf_buf *out, const cf_report_facts *f, const cf_call_row *
 
 /* ---- influence ---------------------------------------------------------- */
 
-void cf_report__influence_label(cf_buf *out, const cf_report_facts *f, const cf_part *part)
-{
-    switch (part->kind) {
-    case CF_PART_MESSAGE:
-        cf_buf_addf(out, "message %zu (%s)", part->index + 1, role_of(f, part->index));
-        break;
-    case CF_PART_SENTENCE:
-        cf_buf_addf(out, "sentence %zu of message %zu (%s)", part->index + 1, part->message + 1,
-                    role_of(f, part->message));
-        break;
-    default:
-        cf_part_label(part, &f->study, out);
-        break;
-    }
-}
-
 size_t cf_report__influence(const cf_report_facts *f, size_t **order, double *most)
 {
     const cf_influence *v = &f->influence;

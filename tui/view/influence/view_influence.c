@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
+#include "core/base/utf8.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/lab_marks.h"
@@ -59,10 +60,10 @@ static size_t row_with(const cf_influence_study *study, size_t byte)
     const cf_influence *v = &study->result;
     for (size_t i = 0; i < v->n_row; i++) {
         if (cf_parts_has_byte(&v->prompt, &v->row[study->order[i]].part, byte)) {
-            return i;
+            return v->n_group + i;
         }
     }
-    return 0;
+    return v->n_group;
 }
 
 static void on_end(void *ud, cf_influence_study *study)
@@ -78,7 +79,8 @@ static void on_end(void *ud, cf_influence_study *study)
     cf_influence_study_free(s->study);
     s->study = study;
     s->shades = (cf_shade_map){0};
-    s->list.cursor = s->list.top = 0;
+    s->list.top = 0;
+    s->list.cursor = study->result.n_group; /* the first row: groups come before the rows */
     if (s->wants && study->is_done) {
         s->list.cursor = row_with(study, s->byte);
     }
@@ -115,14 +117,16 @@ static void name_target(cf_app *app, const char *name)
     s->wants = false;
 }
 
-/* About a reply, or with to > from about these of its bytes. */
-static void ask_bytes(cf_app *app, cf_uuid turn, size_t from, size_t to)
+/* About a reply, or with to > from about these of its bytes; `instead` in place
+ * of them, NULL: nothing. */
+static void ask_bytes(cf_app *app, cf_uuid turn, size_t from, size_t to, const char *instead)
 {
     const cf_influence_options o = {.message = SIZE_MAX,
                                     .tool = SIZE_MAX,
                                     .has_span = to > from,
                                     .span_from = from,
-                                    .span_to = to};
+                                    .span_to = to,
+                                    .instead = instead};
     ask(app, turn, &o);
 }
 
@@ -145,7 +149,7 @@ static void influence_show(cf_app *app, const cf_target *target)
         return;
     }
     name_target(app, target->name);
-    ask_bytes(app, target->id, target->from, target->to);
+    ask_bytes(app, target->id, target->from, target->to, target->text.p);
 }
 
 /* ---- drawing ------------------------------------------------------------ */
@@ -160,7 +164,10 @@ static const cf_influence_row *current(cf_app *app)
 {
     const cf_influence_study *study = done(app);
     size_t at = state_of(app)->list.cursor;
-    return study != NULL && at < study->result.n_row ? &study->result.row[study->order[at]] : NULL;
+    size_t n = study != NULL ? study->result.n_group : 0; /* they come first */
+    return study != NULL && at >= n && at - n < study->result.n_row
+               ? &study->result.row[study->order[at - n]]
+               : NULL;
 }
 
 static cf_style heat(unsigned shade)
@@ -201,13 +208,30 @@ static void draw_part(cf_grid *g, cf_rect r, const cf_influence_study *s,
     }
 }
 
+static void draw_group(cf_grid *g, cf_rect r, const cf_influence_study *s,
+                       const cf_influence_group *group, bool is_on)
+{
+    cf_style style = is_on ? CF_STYLE_SELECTED : heat(cf_influence_shade(group->delta, most_of(s)));
+    cf_buf label = CF_BUF_INIT;
+    cf_grid_fill(g, r, ' ', is_on ? style : CF_STYLE_NORMAL);
+    cf_buf_addf(&label, "%9.2f  ", group->delta);
+    cf_influence_group_label(&s->result, group, &s->c, &label);
+    cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&label), style);
+    cf_buf_deinit(&label);
+}
+
 static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     state *s = state_of(app);
     const cf_influence_study *study = done(app);
-    cf_rows rows = cf_rows_begin(g, r, &s->list, study->result.n_row, true);
+    const cf_influence *v = &study->result;
+    cf_rows rows = cf_rows_begin(g, r, &s->list, v->n_group + v->n_row, true);
     while (cf_rows_next(&rows, 0)) {
-        draw_part(g, rows.at, study, &study->result.row[study->order[rows.i]], rows.is_on);
+        if (rows.i < v->n_group) {
+            draw_group(g, rows.at, study, &v->group[rows.i], rows.is_on);
+        } else {
+            draw_part(g, rows.at, study, &v->row[study->order[rows.i - v->n_group]], rows.is_on);
+        }
     }
 }
 
@@ -331,15 +355,17 @@ static const char *change_name(const cf_influence_options *o)
 static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     const cf_influence_study *s = done(app);
-    char title[80];
+    char title[120], instead[24];
     if (s == NULL) {
         draw_none(app, g, r);
         return;
     }
     const cf_buf *target = &state_of(app)->target;
-    snprintf(title, sizeof title, "%s, nats  (%.24s%s%zu token%s: %.2f)", change_name(&s->options),
-             target->n > 0 ? target->p : "", target->n > 0 ? ", " : "", s->result.n_target,
-             s->result.n_target == 1 ? "" : "s", s->result.with);
+    (void)cf_utf8_copy(instead, sizeof instead, s->result.instead);
+    snprintf(title, sizeof title, "%s, nats  (%.24s%s%zu token%s%s%s: %.2f)",
+             change_name(&s->options), target->n > 0 ? target->p : "", target->n > 0 ? ", " : "",
+             s->result.n_target, s->result.n_target == 1 ? "" : "s",
+             s->result.instead.n > 0 ? ", not " : "", instead, s->result.with);
     bool narrow = cf_app_is_narrow(app);
     int below = r.h / 4 > 3 ? r.h / 4 : 3;
     int left = narrow ? r.w : r.w / 2;
@@ -458,6 +484,7 @@ static void cmd_target(cf_app *app)
     at = at < n ? at + 1 : 0; /* n: the whole */
     if (n > 0) {
         cf_influence_options o = study->options;
+        o.instead = NULL; /* that was for another place */
         o.has_span = at < n;
         o.span_from = at < n ? v[at].from : 0;
         o.span_to = at < n ? v[at].to : 0;
@@ -465,6 +492,17 @@ static void cmd_target(cf_app *app)
         ask(app, s->turn, &o);
     }
     cf_arena_deinit(&arena);
+}
+
+/* Why this and not that, in the place that is asked about. */
+static void cmd_instead(cf_app *app, const char *arg)
+{
+    const cf_influence_study *s = done(app);
+    if (s != NULL) {
+        cf_influence_options o = s->options;
+        o.instead = arg[0] != '\0' ? arg : NULL;
+        ask(app, state_of(app)->turn, &o);
+    }
 }
 
 /* Left out, left out with a gap, as many neutral tokens in its place, hidden
@@ -558,6 +596,8 @@ static const cf_command influence_commands[] = {
      CF_RUN(cmd_change)},
     {"swap", HERE, "z", "[UUID]", "replace parts by those of the ticked conversation, or of UUID",
      CF_WITH(cmd_swap)},
+    {"instead", HERE, "=", "TEXT", "why not this in its place: a text, end, or no call",
+     CF_WITH(cmd_instead)},
     {"target", HERE, "v", "", "choose the reply, a call, or its arguments", CF_RUN(cmd_target)},
     {"stop", HERE, "<Esc>", "", "stop, or go back", CF_RUN(cmd_stop)},
     CF_MOVE_ROWS(influence_move, HERE),

@@ -873,7 +873,8 @@ static void cmd_span(cf_app *app)
     cf_app_say(app, CF_STYLE_DIM, "the span begins here; gi asks about it, v ends it");
 }
 
-/* What made the token under the cursor so, or those of the span. */
+/* What made the token under the cursor so, or those of the span, or why the
+ * candidate under the cursor did not come in its place. */
 static void cmd_influence(cf_app *app)
 {
     cf_tokens *s = state(app);
@@ -887,12 +888,25 @@ static void cmd_influence(cf_app *app)
         last = s->mark < last ? last : s->mark;
         s->marked = (cf_uuid){{0}};
     }
+    cf_token ids[CF_TREE_DEPTH_MAX];
+    cf_buf instead = CF_BUF_INIT;
+    const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
+    if (s->focus == CF_ON_CANDIDATES && tok != NULL && chosen(app, r, ids) == 1 &&
+        ids[0] != r->token[first].id) {
+        bool ends = cf_tokenizer_is_end(tok, ids[0]);
+        cf_buf_adds(&instead, ends ? "end" : "text:");
+        if (!ends) {
+            cf_tokenizer_piece(&instead, tok, ids[0], false);
+        }
+    }
     cf_app_show(app, CF_VIEW_INFLUENCE,
                 &(cf_target){.kind = CF_TARGET_REPLY,
                              .id = r->turn,
                              .from = r->token[first].raw_off,
                              .to = last + 1 < r->n_token ? r->token[last + 1].raw_off : r->raw.n,
+                             .text = instead.n > 0 ? cf_buf_str(&instead) : cf_str_make(NULL, 0),
                              .name = first == last ? "the token" : "the span"});
+    cf_buf_deinit(&instead);
 }
 
 /* The layers of the token under the cursor. */
