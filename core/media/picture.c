@@ -27,6 +27,16 @@ cf_status cf_pixels_init(cf_pixels *out, size_t w, size_t h, cf_error *err)
     return CF_OK;
 }
 
+cf_status cf_pixels__begin(cf_pixels *out, size_t w, size_t h, size_t file_bytes, cf_error *err)
+{
+    if (w <= CF_PIXELS_SIDE_MAX && h <= CF_PIXELS_SIDE_MAX && w * h > CF_PIXELS_SMALL &&
+        w * h / CF_PIXELS_A_BYTE > file_bytes) {
+        return cf_fail(err, CF_ELIMIT, "%zu x %zu pixels are too many for %zu bytes", w, h,
+                       file_bytes);
+    }
+    return cf_pixels_init(out, w, h, err);
+}
+
 void cf_pixels_deinit(cf_pixels *p)
 {
     cf_free(p->rgb);

@@ -16,6 +16,9 @@
 
 /* Pixels at most: 384 MB of colours. */
 enum { CF_PIXELS_MAX = 128 << 20, CF_PIXELS_SIDE_MAX = 65500 };
+/* In a picture of more pixels than the first, a byte of the file stands for at
+ * most the second, so that a file of 16 KiB costs less than 300 MB. */
+enum { CF_PIXELS_SMALL = 24 << 20, CF_PIXELS_A_BYTE = 1536 };
 
 typedef struct cf_pixels {
     uint32_t w, h;
@@ -30,6 +33,10 @@ CF_MUST_USE cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, const cf_stop
 /* An uninitialised picture; CF_ELIMIT beyond the limits above. */
 CF_MUST_USE cf_status cf_pixels_init(cf_pixels *out, size_t w, size_t h, cf_error *err);
 void cf_pixels_deinit(cf_pixels *p);
+
+/* The same for what a file of so many bytes claims to hold. */
+CF_MUST_USE cf_status cf_pixels__begin(cf_pixels *out, size_t w, size_t h, size_t file_bytes,
+                                       cf_error *err);
 
 /* One reader for each format. *orientation gets Exif's number, 1 to 8, if the file has
  * one. `out` must be released even after a failure. */

@@ -149,7 +149,7 @@ static void decode(reading *r, cf_str bytes)
     jpeg_mem_src(j, data.out, (unsigned long)bytes.n);
     jpeg_save_markers(j, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(j, TRUE);
-    cf_status st = cf_pixels_init(r->out, j->image_width, j->image_height, r->err);
+    cf_status st = cf_pixels__begin(r->out, j->image_width, j->image_height, bytes.n, r->err);
     if (st != CF_OK) {
         give_up(r, st);
     }

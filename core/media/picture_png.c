@@ -95,7 +95,7 @@ static void decode(png_structp png, png_infop info, reading *r)
     png_read_info(png, info);
     size_t w = png_get_image_width(png, info);
     size_t h = png_get_image_height(png, info);
-    r->status = cf_pixels_init(r->out, w, h, r->err);
+    r->status = cf_pixels__begin(r->out, w, h, r->bytes.n, r->err);
     if (r->status != CF_OK) {
         png_error(png, "stopped");
     }

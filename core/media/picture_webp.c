@@ -68,7 +68,7 @@ cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes, const 
     if (f.has_animation) {
         return cf_fail(err, CF_EUNSUPPORTED, "an animated WebP: confab reads still pictures");
     }
-    CF_TRY(cf_pixels_init(out, (size_t)f.width, (size_t)f.height, err));
+    CF_TRY(cf_pixels__begin(out, (size_t)f.width, (size_t)f.height, bytes.n, err));
     size_t row = (size_t)f.width * 3;
     WebPIDecoder *decoder = WebPINewRGB(MODE_RGB, out->rgb, row * (size_t)f.height, (int)row);
     if (decoder == NULL) {

@@ -52,11 +52,42 @@ static void test_picture__refused(void **state)
     }
 }
 
+/* How large a picture may be, and how large one in a small file. */
+static void test_picture__pixels_at_most(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t w, h, bytes;
+        cf_status st;
+    } v[] = {
+        {6144, 4096, 1, CF_OK},
+        {6145, 4096, 1, CF_ELIMIT},
+        {6145, 4096, 16388, CF_OK},
+        {6145, 4096, 16385, CF_ELIMIT},
+        {12288, 8192, 65536, CF_OK},
+        {12288, 8192, 65535, CF_ELIMIT},
+        {16384, 8192, SIZE_MAX, CF_OK},
+        {16385, 8192, SIZE_MAX, CF_ELIMIT},
+        {65500, 1, 1, CF_OK},
+        {65501, 1, SIZE_MAX, CF_ELIMIT},
+        {1, 65501, SIZE_MAX, CF_ELIMIT},
+        {0, 1, 1, CF_EFORMAT},
+        {SIZE_MAX, SIZE_MAX, 1, CF_ELIMIT},
+    };
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
+        cf_pixels p = {0, 0, NULL};
+        cf_error err;
+        assert_int_equal(cf_pixels__begin(&p, v[i].w, v[i].h, v[i].bytes, &err), v[i].st);
+        cf_pixels_deinit(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_picture__exif),
         cmocka_unit_test(test_picture__refused),
+        cmocka_unit_test(test_picture__pixels_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
