@@ -187,9 +187,10 @@ static void find_losses(cf_lab *lab)
             CF_ENOMEM;
         for (size_t i = 0; i < prompt.n_spans && lab->prompt->added == NULL; i++) {
             const cf_prompt_span *s = &prompt.spans[i];
-            lab->prompt->added = cf_prompt_span_is_added(s)
-                                     ? cf_arena_strndup(&lab->prompt->loss_arena, s->path.p, s->path.n)
-                                     : NULL;
+            lab->prompt->added =
+                cf_prompt_span_is_added(s)
+                    ? cf_arena_strndup(&lab->prompt->loss_arena, s->path.p, s->path.n)
+                    : NULL;
         }
     }
     cf_arena_deinit(&arena);

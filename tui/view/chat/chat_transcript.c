@@ -361,7 +361,8 @@ static void draw_failure(pen *p, const cf_reply *l)
     const cf_turn *const *all = cf_lab_turns(p->app->lab, &n);
     bool has_part = n > 0 && all[n - 1]->status == CF_TURN_ERROR && all[n - 1]->raw.n > 0 &&
                     cf_uuid_eq(all[n - 1]->parent, l->parent);
-    draw_reason(p, has_part ? "the reply broke off" : "no reply", l->failure, way_on(l->failure_code));
+    draw_reason(p, has_part ? "the reply broke off" : "no reply", l->failure,
+                way_on(l->failure_code));
 }
 
 /* Below what came of a reply that broke off. */

@@ -175,8 +175,8 @@ void cf_traffic_break_line(cf_app *app, cf_buf *out)
                         "sends the first, gn sends it, gk drops it",
                         n, n == 1 ? "" : "s", n == 1 ? "s" : "");
         } else if (is_set) {
-            cf_buf_addf(out, "breakpoint: %s%s; :break off removes it", text.n > 0 ? "requests with " : "every request",
-                        cf_buf_cstr(&text));
+            cf_buf_addf(out, "breakpoint: %s%s; :break off removes it",
+                        text.n > 0 ? "requests with " : "every request", cf_buf_cstr(&text));
         }
     }
     cf_buf_deinit(&text);

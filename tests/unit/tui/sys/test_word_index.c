@@ -33,8 +33,7 @@ static void test_word_index__best_first(void **state)
     finds("models", 2,
           ":model [FILE]  (all views)\n    switch to another model\n"
           "r  :retry  (Chat)\n    another reply of the model\n");
-    finds("the overlay of tokens", 1,
-          "H  :overlay  (Tokens)\n    probability, entropy or none\n");
+    finds("the overlay of tokens", 1, "H  :overlay  (Tokens)\n    probability, entropy or none\n");
 }
 
 static void test_word_index__nothing(void **state)
