@@ -301,7 +301,7 @@ CF_MUST_USE cf_status cf_chat_response_merge(cf_chat_response *out,
 typedef struct cf_backend cf_backend;
 
 typedef struct cf_backend_info {
-    const char *kind; /* "builtin", "openai", "script" */
+    const char *kind; /* "builtin", "openai", "script", "llama.cpp v0.5.0 (CPU)" */
     cf_str name;      /* model or address, without credentials; borrowed */
     bool shows_prompt, shows_tokens, shows_candidates, shows_cache;
     bool can_score, can_count;

@@ -2,6 +2,8 @@
  * backend_core.c - the built-in engine as a backend, and several replies of it
  * side by side.  core_decode.c is one reply.
  */
+#include <string.h>
+
 #include "core/backend/core_decode.h"
 
 #include "core/base/alloc.h"
@@ -13,9 +15,10 @@ static const cf_backend__ops core_ops;
 static cf_backend_info get_info(const cf_backend *b)
 {
     const cf_chat__core *c = (const cf_chat__core *)b;
+    const cf_engine_info engine = cf_engine_get_info(c->engine);
     return (cf_backend_info){
-        .kind = "builtin",
-        .name = cf_str_from(cf_engine_get_info(c->engine).name),
+        .kind = strcmp(engine.engine, "own") == 0 ? "builtin" : engine.engine,
+        .name = cf_str_from(engine.name),
         .shows_prompt = true,
         .shows_tokens = true,
         .shows_candidates = true,

@@ -63,7 +63,7 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
                "script:FILE or bundled (confab models lists what is here)";
     } else if (st == CF_EFORMAT) {
         hint = "copy the file again, or give another GGUF file";
-    } else if (st == CF_EUNSUPPORTED && o->kernel_set == NULL) {
+    } else if (st == CF_EUNSUPPORTED && o->kernel_set == NULL && !cf_open_is_plugin(path)) {
         hint = "a server that runs it can be given to -m by its address";
     }
     if (st == CF_EFORMAT || st == CF_EUNSUPPORTED) {

@@ -131,6 +131,29 @@ static void test_llama__where_engines_part(void **state)
            "engine:own", "--bad", "engine:vllm", id);
 }
 
+/* llama.cpp itself, where $CONFAB_LLAMA names the folder of its plug-in: the model of
+ * the tests by both engines. */
+static void test_llama__itself(void **state)
+{
+    const char *folder = getenv("CONFAB_LLAMA");
+    cf_program p;
+    char id[64];
+    (void)state;
+    NEED_PROGRAM();
+    if (folder == NULL) {
+        T_SKIP("CONFAB_LLAMA is not set");
+    }
+    setenv("CONFAB_PLUGINS", folder, 1);
+    EXPECT(0, "llama.cpp", "run", "-m", model, "--db", db, "--json", "-n", "5", "a");
+    CF_PROGRAM(&p, "history", "list", "--ids", "--db", db);
+    snprintf(id, sizeof id, "%.36s", cf_buf_cstr(&p.out));
+    cf_program_deinit(&p);
+    EXPECT(0, "the same 5 tokens, by llama.cpp", "replay", "-m", model, "--db", db, id);
+    EXPECT(0, "do not part in 5 tokens", "bisect", "-m", model, "--db", db, "--cache", "f32",
+           "--good", "engine:own", "--bad", "engine:llama", id);
+    setenv("CONFAB_PLUGINS", CF_FAKE_FOLDER, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_llama__without_plugin, set_up, store_dir_remove),
         cmocka_unit_test_setup_teardown(test_llama__engine_ended, set_up, store_dir_remove),
         cmocka_unit_test_setup_teardown(test_llama__where_engines_part, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__itself, set_up, store_dir_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
