@@ -112,8 +112,6 @@ static cf_status read_chat(cf_wire_request *r, const json_t *body, cf_jb *b, cf_
     json_t *variables = json_object_get(body, "chat_template_kwargs");
     if (json_is_object(variables)) {
         r->variables = json_incref(variables);
-    } else if (variables != NULL && !json_is_null(variables)) {
-        cf_jb_append(b, r->unknown, json_string("chat_template_kwargs"));
     }
     read_tool_choice(r, body);
     read_format(r, body, b);

@@ -155,8 +155,9 @@ static void read_said(json_t *messages, const json_t *item, cf_jb *b)
     cf_jb_append(b, messages, cf_wire__message(role, content));
 }
 
-static void read_item(json_t *messages, const json_t *item, cf_jb *b)
+static void read_item(cf_wire_request *r, size_t i, const json_t *item, cf_jb *b)
 {
+    json_t *messages = r->messages;
     cf_str type = cf_json_get_str(item, "type");
     if (is_call(type)) {
         cf_wire__add_call(b, assistant(messages, b), call_of(item));
@@ -169,6 +170,8 @@ static void read_item(json_t *messages, const json_t *item, cf_jb *b)
         read_reasoning(messages, item, b);
     } else if (cf_json_get_str(item, "role").n != 0) {
         read_said(messages, item, b);
+    } else {
+        cf_jb_append(b, r->unknown, json_sprintf("input[%zu]", i));
     }
 }
 
@@ -203,7 +206,7 @@ static cf_status read_request(cf_wire_request *r, const json_t *body, cf_jb *b, 
         return cf_fail(err, CF_EFORMAT, "'input' must be a text or a list");
     }
     for (size_t i = 0; i < json_array_size(input); i++) {
-        read_item(r->messages, json_array_get(input, i), b);
+        read_item(r, i, json_array_get(input, i), b);
     }
     cf_wire__tools(r, b, json_object_get(body, "tools"), "parameters");
     cf_wire__copy(r->previous, sizeof r->previous, cf_json_get_str(body, "previous_response_id"));

@@ -103,6 +103,7 @@ static const struct {
     {"stream", "true or false", SWITCH, ALL},
     {"tools", "a list", LIST, ALL & ~RAW},
     {"functions", "a list", LIST, CHAT},
+    {"chat_template_kwargs", "an object", OBJECT, CHAT},
     {"parallel_tool_calls", "true or false", SWITCH, CHAT | RESPONSES},
     {"logit_bias", "an object", OBJECT, CHAT | RAW},
     {"logprobs", "true, false or a number", SWITCH | NUMBER, CHAT | RAW},
@@ -204,8 +205,8 @@ static cf_status check_field(cf_serve__asked *a, const char *path, cf_error *err
         }
         return CF_OK;
     }
-    if (strcmp(path, "chat_template_kwargs") == 0) {
-        return cf_serve__refuse(err, path, "must be an object");
+    if (cf_str_begins(cf_str_from(path), "input[")) {
+        return cf_serve__refuse(err, path, "is no item that this server reads");
     }
     const json_t *value = value_at(a->wire.body, path);
     value = value != NULL ? value : json_object_get(a->wire.body, path); /* "a.b" as one name */

@@ -78,6 +78,10 @@ static void test_asked__refused_by_name(void **state)
         {"/v1/completions", "{\"prompt\":null}", "prompt"},
         {"/v1/completions", "{\"prompt\":\"a\",\"echo\":1}", "echo"},
         {"/v1/responses", "{\"input\":5}", "input"},
+        {"/v1/responses",
+         "{\"input\":[{\"role\":\"user\",\"content\":\"a\"},{\"type\":\"item_reference\",\"id\":"
+         "\"x\"}]}",
+         "input[1]"},
         {"/v1/responses", "{\"input\":\"a\",\"text\":5}", "text"},
         {"/v1/responses", "{\"input\":\"a\",\"previous_response_id\":5}", "previous_response_id"},
         {"/tokenize", "{\"content\":5}", "content"},
