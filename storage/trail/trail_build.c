@@ -131,6 +131,15 @@ cf_status trail_finish(trail_reader *r, cf_trails *out, cf_error *err)
     return CF_OK;
 }
 
+cf_status trail_end(trail_reader *r, cf_status st, cf_trails *out, cf_error *err)
+{
+    if (st == CF_OK) {
+        return trail_finish(r, out, err);
+    }
+    trail_drop(r);
+    return st;
+}
+
 /* ---- memory -------------------------------------------------------------- */
 
 void *trail_alloc(trail_reader *r, size_t n, size_t size)
@@ -506,6 +515,22 @@ const json_t *trail_get(const json_t *obj, ...)
 bool trail_is(const json_t *obj, const char *key, const char *value)
 {
     return cf_str_is(cf_json_get_str(obj, key), value);
+}
+
+bool trail_is_one_of(cf_str s, const char *const *names)
+{
+    while (*names != NULL && !cf_str_is(s, *names)) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+bool trail_begins_with(cf_str s, const char *const *heads)
+{
+    while (*heads != NULL && !cf_str_begins(s, *heads)) {
+        heads++;
+    }
+    return *heads != NULL;
 }
 
 /* ---- names to numbers ---------------------------------------------------- */

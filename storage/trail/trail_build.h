@@ -58,6 +58,8 @@ CF_MUST_USE cf_status trail_begin(trail_reader *r, const char *format, const cha
                                   cf_error *err);
 /* The trail, added to `out`, or a failure; the reader is empty after. */
 CF_MUST_USE cf_status trail_finish(trail_reader *r, cf_trails *out, cf_error *err);
+/* The same where reading ended with `st`, which may be a failure. */
+CF_MUST_USE cf_status trail_end(trail_reader *r, cf_status st, cf_trails *out, cf_error *err);
 void trail_drop(trail_reader *r);
 
 trail_lane *trail_add_lane(trail_reader *r, cf_str agent);
@@ -104,6 +106,9 @@ int64_t trail_int(const json_t *obj, const char *key);
 /* obj[a][b] ..., the last argument NULL. */
 const json_t *trail_get(const json_t *obj, ...);
 bool trail_is(const json_t *obj, const char *key, const char *value);
+/* Whether a text is, or begins with, one of names, of which NULL is the last. */
+bool trail_is_one_of(cf_str s, const char *const *names);
+bool trail_begins_with(cf_str s, const char *const *heads);
 
 /* ---- lines --------------------------------------------------------------- */
 
@@ -123,6 +128,10 @@ typedef struct trail_lines {
 /* The next line's JSON object, owned (*v), false at the end; lines that are
  * none are left out with a reason.  trail_reader may be NULL (nothing is said). */
 bool trail_next(trail_lines *l, trail_reader *r, json_t **v, cf_status *st, cf_error *err);
+/* All lines of a text, each handed to `read`. */
+typedef void (*trail_line_fn)(void *reader, json_t *v, uint64_t line);
+CF_MUST_USE cf_status trail_each_line(trail_reader *r, cf_str text, const cf_trail_options *opts,
+                                      trail_line_fn read, void *reader, cf_error *err);
 /* A whole text; half pairs and bytes that are not UTF-8 become U+FFFD. */
 CF_MUST_USE cf_status trail_parse(json_t **out, cf_str text, cf_error *err);
 

@@ -82,16 +82,6 @@ static agent *new_agent(claude *c, cf_str id)
 
 /* ---- records ------------------------------------------------------------- */
 
-static bool begins_with_any(cf_str text, const char *const *heads)
-{
-    for (; *heads != NULL; heads++) {
-        if (cf_str_begins(text, *heads)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_harness_text(cf_str text)
 {
     static const char *const heads[] = {"<command-name>",
@@ -104,7 +94,7 @@ static bool is_harness_text(cf_str text)
                                         "<task-notification>",
                                         "[Request interrupted by user",
                                         NULL};
-    return begins_with_any(text, heads);
+    return trail_begins_with(text, heads);
 }
 
 /* Text and pictures of a content that is a string or parts. */
@@ -285,12 +275,7 @@ static bool is_noise(cf_str type)
                                         "saved_hook_context",
                                         "frame-link",
                                         NULL};
-    for (size_t i = 0; types[i] != NULL; i++) {
-        if (cf_str_is(type, types[i])) {
-            return true;
-        }
-    }
-    return cf_str_begins(type, "marble-origami");
+    return trail_is_one_of(type, types) || cf_str_begins(type, "marble-origami");
 }
 
 /* Titles, the person's own over the model's over an older summary. */
@@ -703,9 +688,5 @@ cf_status trail_read_claude(cf_trails *out, const char *path, cf_str text,
     }
     cf_buf_deinit(&folder);
     free_claude(&c);
-    if (st != CF_OK) {
-        trail_drop(&c.r);
-        return st;
-    }
-    return trail_finish(&c.r, out, err);
+    return trail_end(&c.r, st, out, err);
 }

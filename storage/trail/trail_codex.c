@@ -137,13 +137,9 @@ static bool is_harness_text(cf_str text)
                                         "<turn_aborted>",
                                         "<user_shell_command>",
                                         "<subagent_notification>",
-                                        "<skill>"};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        if (cf_str_begins(text, heads[i])) {
-            return true;
-        }
-    }
-    return false;
+                                        "<skill>",
+                                        NULL};
+    return trail_begins_with(text, heads);
 }
 
 static bool is_meta(const json_t *item, cf_str text)
@@ -279,18 +275,20 @@ static bool is_again(thread *t, const json_t *item, cf_str type, uint64_t line)
 
 static bool is_item(cf_str type)
 {
-    static const char *const types[] = {"message",          "reasoning",
-                                        "function_call",    "function_call_output",
-                                        "custom_tool_call", "custom_tool_call_output",
-                                        "local_shell_call", "local_shell_call_output",
-                                        "web_search_call",  "ghost_snapshot",
-                                        "compaction",       "other"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (cf_str_is(type, types[i])) {
-            return true;
-        }
-    }
-    return false;
+    static const char *const types[] = {"message",
+                                        "reasoning",
+                                        "function_call",
+                                        "function_call_output",
+                                        "custom_tool_call",
+                                        "custom_tool_call_output",
+                                        "local_shell_call",
+                                        "local_shell_call_output",
+                                        "web_search_call",
+                                        "ghost_snapshot",
+                                        "compaction",
+                                        "other",
+                                        NULL};
+    return trail_is_one_of(type, types);
 }
 
 static void read_item(thread *t, const json_t *item, int64_t ms, uint64_t line)
@@ -417,8 +415,9 @@ static void read_bare(thread *t, const json_t *v, cf_str type, int64_t ms, uint6
     }
 }
 
-static void read_record(thread *t, const json_t *v, uint64_t line)
+static void read_record(void *reader, json_t *v, uint64_t line)
 {
+    thread *t = reader;
     const json_t *p = json_object_get(v, "payload");
     cf_str type = cf_json_get_str(v, "type");
     int64_t ms = trail_time(cf_json_get_str(v, "timestamp"));
@@ -460,13 +459,7 @@ static void drop_counted(thread *t)
 
 static cf_status read_thread(thread *t, cf_str text, const cf_trail_options *opts, cf_error *err)
 {
-    trail_lines l = {.p = text.p, .n = text.n, .opts = opts};
-    json_t *v;
-    cf_status st = CF_OK;
-    while (trail_next(&l, t->r, &v, &st, err)) {
-        read_record(t, v, l.line);
-        json_decref(v);
-    }
+    cf_status st = trail_each_line(t->r, text, opts, read_record, t, err);
     close_reply(t);
     drop_counted(t);
     return st;

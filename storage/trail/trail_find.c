@@ -3,6 +3,7 @@
  *
  * One pass over the events with a state for each agent; branches never count.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,24 +49,32 @@ typedef struct finder {
     bool has_cache;
 } finder;
 
-static cf_trail_finding *add(finder *f, cf_trail_finding_kind kind, size_t at)
+/* A finding with its sentence. */
+static CF_PRINTF(4, 5) cf_trail_finding *say(finder *f, cf_trail_finding_kind kind, size_t at,
+                                             const char *format, ...)
 {
     static _Thread_local cf_trail_finding spare;
+    va_list args;
+    char text[400];
     if (!cf_grow(&f->out->v, &f->out->cap, f->out->n + 1, sizeof *f->out->v)) {
         f->r.failed = true;
         return &spare;
     }
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    size_t n = strlen(text);
+    const char *p = cf_arena_strndup(&f->out->arena, text, n);
     cf_trail_finding *x = &f->out->v[f->out->n++];
-    *x = (cf_trail_finding){.kind = kind, .at = at};
+    *x =
+        (cf_trail_finding){.kind = kind, .at = at, .text = {p != NULL ? p : "", p != NULL ? n : 0}};
     return x;
 }
 
-static void say(finder *f, cf_trail_finding *x, cf_buf *b)
+/* How much of a text a sentence shows. */
+static int shown(cf_str s, size_t max)
 {
-    f->r.failed = f->r.failed || b->failed;
-    const char *p = cf_arena_strndup(&f->out->arena, cf_buf_cstr(b), b->n);
-    x->text = cf_str_make(p != NULL ? p : "", p != NULL ? b->n : 0);
-    cf_buf_deinit(b);
+    return (int)(s.n < max ? s.n : max);
 }
 
 static state *state_of(finder *f, cf_str agent)
@@ -104,15 +113,13 @@ static void say_repeated(finder *f, const again *a)
     if (a->n < 3 || copy == NULL) {
         return;
     }
-    cf_trail_finding *x = add(f, CF_TRAIL_REPEATED, a->at);
-    cf_buf b = CF_BUF_INIT;
+    cf_trail_finding *x =
+        say(f, CF_TRAIL_REPEATED, a->at, "the same call of %.*s gave the same result %zu times",
+            shown(a->name, 80), a->name.p, a->n);
     memcpy(copy, a->messages, a->n * sizeof *copy);
     x->name = a->name;
     x->messages = copy;
     x->n_messages = a->n;
-    cf_buf_addf(&b, "the same call of %.*s gave the same result %zu times",
-                (int)(a->name.n < 80 ? a->name.n : 80), a->name.p, a->n);
-    say(f, x, &b);
 }
 
 static void end_repeats(finder *f, state *s)
@@ -178,24 +185,21 @@ static void check_invalid(finder *f, const cf_trail_message *m, size_t at)
     if (why == NULL) {
         return;
     }
-    cf_trail_finding *x = add(f, CF_TRAIL_INVALID_CALL, at);
-    cf_buf b = CF_BUF_INIT;
+    cf_str name = c != NULL ? c->call->name : cf_str_make("", 0);
+    cf_trail_finding *x =
+        say(f, CF_TRAIL_INVALID_CALL, at, "the call of %.*s was refused: %s", shown(name, 80),
+            name.p, strcmp(why, "arguments") == 0 ? "its arguments are wrong" : why);
     x->message = c != NULL ? c->reply->n : m->n;
-    x->name = c != NULL ? c->call->name : cf_str_make("", 0);
+    x->name = name;
     x->why = why;
-    cf_buf_addf(&b, "the call of %.*s was refused: %s", (int)(x->name.n < 80 ? x->name.n : 80),
-                x->name.p, strcmp(why, "arguments") == 0 ? "its arguments are wrong" : why);
-    say(f, x, &b);
 }
 
 static void see_result(finder *f, state *s, const cf_trail_message *m, size_t at)
 {
     if (call_of(f, m->call_id) == NULL) {
-        cf_trail_finding *x = add(f, CF_TRAIL_NO_CALL, at);
-        cf_buf b = CF_BUF_INIT;
+        cf_trail_finding *x =
+            say(f, CF_TRAIL_NO_CALL, at, "message %zu is a result without a call", m->n);
         x->message = m->n;
-        cf_buf_addf(&b, "message %zu is a result without a call", m->n);
-        say(f, x, &b);
     }
     check_invalid(f, m, at);
     count_repeat(f, s, m, at);
@@ -215,12 +219,10 @@ static void see_after_errors(finder *f, state *s, const cf_trail_message *m)
     bool is_ignored =
         m->role == CF_TRAIL_ASSISTANT && m->n_calls == 0 && !trail_tells_failure(m->text);
     for (size_t i = 0; is_ignored && i < s->n_failed; i++) {
-        cf_trail_finding *x = add(f, CF_TRAIL_ERROR_IGNORED, s->failed[i]);
-        cf_buf b = CF_BUF_INIT;
+        cf_trail_finding *x = say(f, CF_TRAIL_ERROR_IGNORED, s->failed[i],
+                                  "message %zu is an error, and reply %zu says nothing of it",
+                                  message_at(f, s->failed[i])->n, m->n);
         x->message = message_at(f, s->failed[i])->n;
-        cf_buf_addf(&b, "message %zu is an error, and reply %zu says nothing of it", x->message,
-                    m->n);
-        say(f, x, &b);
     }
     s->n_failed = 0;
 }
@@ -240,14 +242,12 @@ static void check_cache(finder *f, state *s, const cf_trail_step *now, size_t at
         prompt_of(now) < prompt_of(was) || now->cache_read + SLACK >= prompt_of(was)) {
         return;
     }
-    cf_trail_finding *x = add(f, CF_TRAIL_CACHE_LOST, at);
-    cf_buf b = CF_BUF_INIT;
+    cf_trail_finding *x = say(
+        f, CF_TRAIL_CACHE_LOST, at, "step %zu kept %lld of the %lld tokens that step %zu had sent",
+        now->n, (long long)now->cache_read, (long long)prompt_of(was), was->n);
     x->step = now->n;
     x->tokens = prompt_of(was);
     x->limit = now->cache_read;
-    cf_buf_addf(&b, "step %zu kept %lld of the %lld tokens that step %zu had sent", now->n,
-                (long long)x->limit, (long long)x->tokens, was->n);
-    say(f, x, &b);
 }
 
 static void check_window(finder *f, state *s, const cf_trail_step *now, size_t at)
@@ -257,14 +257,11 @@ static void check_window(finder *f, state *s, const cf_trail_step *now, size_t a
         return;
     }
     s->is_full_said = true;
-    cf_trail_finding *x = add(f, CF_TRAIL_NEARLY_FULL, at);
-    cf_buf b = CF_BUF_INIT;
+    cf_trail_finding *x = say(f, CF_TRAIL_NEARLY_FULL, at, "step %zu fills %lld of %lld tokens",
+                              now->n, (long long)tokens, (long long)window);
     x->step = now->n;
     x->tokens = tokens;
     x->limit = window;
-    cf_buf_addf(&b, "step %zu fills %lld of %lld tokens", now->n, (long long)tokens,
-                (long long)window);
-    say(f, x, &b);
 }
 
 static void see_step(finder *f, state *s, size_t at)
@@ -273,11 +270,10 @@ static void see_step(finder *f, state *s, size_t at)
     check_cache(f, s, now, at);
     check_window(f, s, now, at);
     if (cf_str_is(now->stop, "max_tokens") || cf_str_is(now->stop, "length")) {
-        cf_trail_finding *x = add(f, CF_TRAIL_CUT_REPLY, at);
-        cf_buf b = CF_BUF_INIT;
-        x->message = now->message != NULL ? now->message->n : 0;
-        cf_buf_addf(&b, "reply %zu was cut at the limit of its length", x->message);
-        say(f, x, &b);
+        size_t n = now->message != NULL ? now->message->n : 0;
+        cf_trail_finding *x =
+            say(f, CF_TRAIL_CUT_REPLY, at, "reply %zu was cut at the limit of its length", n);
+        x->message = n;
     }
     s->step = at;
 }
@@ -305,15 +301,13 @@ static void say_compacted(finder *f, const cf_trail_compaction *c, const cf_trai
     if (n == 0) {
         return;
     }
-    cf_trail_finding *x = add(f, CF_TRAIL_COMPACTED, at);
-    cf_buf b = CF_BUF_INIT;
+    cf_trail_finding *x =
+        say(f, CF_TRAIL_COMPACTED, at,
+            "the compaction after message %zu lost %zu %s that the user wrote: \"%.*s\"", c->before,
+            n, n == 1 ? "sentence" : "sentences", shown(lost[0], 120), lost[0].p);
     x->message = c->before;
     x->lost = lost;
     x->n_lost = n;
-    cf_buf_addf(&b, "the compaction after message %zu lost %zu %s that the user wrote: \"%.*s\"",
-                c->before, n, n == 1 ? "sentence" : "sentences",
-                (int)(lost[0].n < 120 ? lost[0].n : 120), lost[0].p);
-    say(f, x, &b);
 }
 
 static void see_compaction(finder *f, state *s, size_t at)
@@ -404,13 +398,11 @@ static void check_unanswered(finder *f, size_t at)
         if (trail_find(&f->results, c->id) != TRAIL_NONE) {
             continue;
         }
-        cf_trail_finding *x = add(f, CF_TRAIL_NO_RESULT, at);
-        cf_buf b = CF_BUF_INIT;
+        cf_trail_finding *x =
+            say(f, CF_TRAIL_NO_RESULT, at, "the call of %.*s in reply %zu has no result",
+                shown(c->name, 80), c->name.p, e->as.message->n);
         x->message = e->as.message->n;
         x->name = c->name;
-        cf_buf_addf(&b, "the call of %.*s in reply %zu has no result",
-                    (int)(c->name.n < 80 ? c->name.n : 80), c->name.p, x->message);
-        say(f, x, &b);
     }
 }
 
@@ -426,12 +418,10 @@ static void check_reasoning(finder *f, size_t at, trail_index *said)
             continue;
         }
         trail_put(&f->r, said, key, 1);
-        cf_trail_finding *x = add(f, CF_TRAIL_REASONING_NOT_RETURNED, at);
-        cf_buf b = CF_BUF_INIT;
+        cf_trail_finding *x =
+            say(f, CF_TRAIL_REASONING_NOT_RETURNED, at,
+                "the reasoning of reply %zu was not sent back with step %zu", m->n, e->as.step->n);
         x->message = m->n;
-        cf_buf_addf(&b, "the reasoning of reply %zu was not sent back with step %zu", m->n,
-                    e->as.step->n);
-        say(f, x, &b);
     }
 }
 
@@ -447,12 +437,10 @@ static void check_agent(finder *f, size_t at)
         trail_words_used(&f->r, &parent->words, message_at(f, result)->text, result)) {
         return;
     }
-    cf_trail_finding *x = add(f, CF_TRAIL_AGENT_UNUSED, at);
-    cf_buf b = CF_BUF_INIT;
+    cf_trail_finding *x = say(f, CF_TRAIL_AGENT_UNUSED, at,
+                              "nothing that the sub-agent %.*s found is in a later reply",
+                              shown(e->as.agent->title, 80), e->as.agent->title.p);
     x->agent = e->as.agent->id;
-    cf_buf_addf(&b, "nothing that the sub-agent %.*s found is in a later reply",
-                (int)(e->as.agent->title.n < 80 ? e->as.agent->title.n : 80), e->as.agent->title.p);
-    say(f, x, &b);
 }
 
 /* Gathers the words that sub-agents found, and where their parents have them. */

@@ -152,8 +152,9 @@ static void read_head(gemini *g, const json_t *v)
     trail_seen(&g->r, trail_time(cf_json_get_str(v, "lastUpdated")));
 }
 
-static void read_record(gemini *g, const json_t *v, uint64_t line)
+static void read_record(void *reader, json_t *v, uint64_t line)
 {
+    gemini *g = reader;
     const json_t *set = json_object_get(v, "$set"), *back = json_object_get(v, "$rewindTo");
     if (set != NULL) {
         read_head(g, set);
@@ -337,7 +338,6 @@ static void put_all(gemini *g)
 
 static cf_status read_text(gemini *g, cf_str text, const cf_trail_options *opts, cf_error *err)
 {
-    trail_lines l = {.p = text.p, .n = text.n, .opts = opts};
     json_t *v = NULL;
     cf_status st = trail_parse(&v, text, err);
     if (st == CF_OK && json_object_get(v, "messages") != NULL) {
@@ -346,12 +346,7 @@ static cf_status read_text(gemini *g, cf_str text, const cf_trail_options *opts,
         return CF_OK;
     }
     json_decref(v);
-    st = st == CF_ENOMEM ? st : CF_OK;
-    while (trail_next(&l, &g->r, &v, &st, err)) {
-        read_record(g, v, l.line);
-        json_decref(v);
-    }
-    return st;
+    return st == CF_ENOMEM ? st : trail_each_line(&g->r, text, opts, read_record, g, err);
 }
 
 cf_status trail_read_gemini(cf_trails *out, const char *path, cf_str text,
@@ -370,9 +365,5 @@ cf_status trail_read_gemini(cf_trails *out, const char *path, cf_str text,
     cf_free(g.list);
     trail_index_free(&g.ids);
     trail_index_free(&g.results);
-    if (st != CF_OK) {
-        trail_drop(&g.r);
-        return st;
-    }
-    return trail_finish(&g.r, out, err);
+    return trail_end(&g.r, st, out, err);
 }

@@ -120,3 +120,14 @@ bool trail_next(trail_lines *l, trail_reader *r, json_t **v, cf_status *st, cf_e
     }
     return false;
 }
+
+cf_status trail_each_line(trail_reader *r, cf_str text, const cf_trail_options *opts,
+                          trail_line_fn read, void *reader, cf_error *err)
+{
+    trail_lines l = {.p = text.p, .n = text.n, .opts = opts};
+    cf_status st = CF_OK;
+    for (json_t *v; trail_next(&l, r, &v, &st, err); json_decref(v)) {
+        read(reader, v, l.line);
+    }
+    return st;
+}

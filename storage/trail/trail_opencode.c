@@ -102,14 +102,9 @@ static void put_usage(trail_reader *r, trail_lane *lane, cf_trail_message *m, co
 
 static bool is_noise(cf_str type)
 {
-    static const char *const types[] = {"snapshot", "patch", "agent",
-                                        "subtask",  "retry", "step-start"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (cf_str_is(type, types[i])) {
-            return true;
-        }
-    }
-    return false;
+    static const char *const types[] = {"snapshot", "patch",      "agent", "subtask",
+                                        "retry",    "step-start", NULL};
+    return trail_is_one_of(type, types);
 }
 
 /* What the parts of a message add up to. */

@@ -191,8 +191,9 @@ static void read_span(otel *o, const json_t *v, cf_str version, uint64_t line)
     o->n++;
 }
 
-static void read_document(otel *o, const json_t *v, uint64_t line)
+static void read_document(void *reader, json_t *v, uint64_t line)
 {
+    otel *o = reader;
     const json_t *resources = json_object_get(v, "resourceSpans"), *resource, *scope, *one;
     size_t i, j, k;
     if (!json_is_array(resources)) {
@@ -280,13 +281,8 @@ static bool is_image(const json_t *part)
 static bool is_part(cf_str type)
 {
     static const char *const types[] = {"text", "reasoning", "tool_call", "tool_call_response",
-                                        "blob", "uri",       "file"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (cf_str_is(type, types[i])) {
-            return true;
-        }
-    }
-    return false;
+                                        "blob", "uri",       "file",      NULL};
+    return trail_is_one_of(type, types);
 }
 
 /* Text, reasoning, calls and pictures of parts; *has_any: something that is no
@@ -669,7 +665,7 @@ static bool is_request(cf_str op)
 static void note_span(otel *o, const span *s)
 {
     static const char *const noise[] = {
-        "", "invoke_agent", "embeddings", "create_agent", "invoke_workflow", "execute_tool"};
+        "", "invoke_agent", "embeddings", "create_agent", "invoke_workflow", "execute_tool", NULL};
     cf_trail *t = o->r.t;
     t->version = t->version.n != 0 ? t->version : trail_copy(&o->r, s->version);
     if (s->is_again) {
@@ -678,11 +674,7 @@ static void note_span(otel *o, const span *s)
     }
     trail_seen(&o->r, s->start_ns / 1000000);
     trail_seen(&o->r, s->end_ns / 1000000);
-    bool is_known = is_request(s->op);
-    for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
-        is_known = is_known || cf_str_is(s->op, noise[i]);
-    }
-    if (!is_known) {
+    if (!is_request(s->op) && !trail_is_one_of(s->op, noise)) {
         trail_left_out(&o->r, s->line, "span ", s->op);
     }
     if (cf_str_is(s->op, "execute_tool") && s->is_failed) {
@@ -803,7 +795,6 @@ cf_status trail_read_otel(cf_trails *out, const char *path, cf_str text,
                           const cf_trail_options *opts, cf_error *err)
 {
     otel o = {0};
-    trail_lines l = {.p = text.p, .n = text.n, .opts = opts};
     json_t *v = NULL;
     CF_TRY(trail_begin(&o.all, "otel", path, err));
     cf_status st = trail_parse(&v, text, err);
@@ -811,11 +802,7 @@ cf_status trail_read_otel(cf_trails *out, const char *path, cf_str text,
         read_document(&o, v, 1);
         json_decref(v);
     } else if (st == CF_EFORMAT) {
-        st = CF_OK;
-        while (trail_next(&l, &o.all, &v, &st, err)) {
-            read_document(&o, v, l.line);
-            json_decref(v);
-        }
+        st = trail_each_line(&o.all, text, opts, read_document, &o, err);
     }
     CF_THEN(st, put_sessions(&o, path, out, err));
     for (size_t i = 0; i < o.n; i++) {

@@ -162,16 +162,6 @@ static void put_entry(void *reader, trail_lane *lane, trail_tree *t, size_t at)
 
 /* ---- lines --------------------------------------------------------------- */
 
-static bool is_one_of(cf_str s, const char *const *names)
-{
-    for (; *names != NULL; names++) {
-        if (cf_str_is(s, *names)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether an entry has something to show; unknown ones are left out. */
 static bool is_shown(pi *p, const json_t *v, cf_str type, uint64_t line)
 {
@@ -182,15 +172,15 @@ static bool is_shown(pi *p, const json_t *v, cf_str type, uint64_t line)
     static const char *const roles[] = {
         "user",   "assistant",     "toolResult",        "bashExecution",
         "custom", "branchSummary", "compactionSummary", NULL};
-    if (is_one_of(type, noise)) {
+    if (trail_is_one_of(type, noise)) {
         return false;
     }
-    if (!is_one_of(type, shown)) {
+    if (!trail_is_one_of(type, shown)) {
         trail_left_out(&p->r, line, "unknown type ", type);
         return false;
     }
     cf_str role = cf_json_get_str(json_object_get(v, "message"), "role");
-    if (cf_str_is(type, "message") && !is_one_of(role, roles)) {
+    if (cf_str_is(type, "message") && !trail_is_one_of(role, roles)) {
         trail_left_out(&p->r, line, "unknown role ", role);
         return false;
     }
@@ -205,8 +195,9 @@ static void read_head(pi *p, const json_t *v)
     p->is_list = trail_int(v, "version") < 2;
 }
 
-static void read_entry(pi *p, json_t *v, uint64_t line)
+static void read_entry(void *reader, json_t *v, uint64_t line)
 {
+    pi *p = reader;
     trail_reader *r = &p->r;
     cf_str type = trail_json_str(r, v, "type");
     cf_str id = trail_json_str(r, v, "id"), parent = trail_json_str(r, v, "parentId");
@@ -254,14 +245,8 @@ cf_status trail_read_pi(cf_trails *out, const char *path, cf_str text, const cf_
                         cf_error *err)
 {
     pi p = {0};
-    trail_lines l = {.p = text.p, .n = text.n, .opts = opts};
-    json_t *v;
     CF_TRY(trail_begin(&p.r, "pi", path, err));
-    cf_status st = CF_OK;
-    while (trail_next(&l, &p.r, &v, &st, err)) {
-        read_entry(&p, v, l.line);
-        json_decref(v);
-    }
+    cf_status st = trail_each_line(&p.r, text, opts, read_entry, &p, err);
     if (st == CF_OK) {
         put_all(&p);
     }
@@ -269,9 +254,5 @@ cf_status trail_read_pi(cf_trails *out, const char *path, cf_str text, const cf_
         json_decref(((entry *)p.tree.v[i].data)->v);
     }
     trail_tree_free(&p.tree);
-    if (st != CF_OK) {
-        trail_drop(&p.r);
-        return st;
-    }
-    return trail_finish(&p.r, out, err);
+    return trail_end(&p.r, st, out, err);
 }

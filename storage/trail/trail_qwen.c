@@ -163,17 +163,9 @@ static void put_all(qwen *q)
 
 /* ---- lines --------------------------------------------------------------- */
 
-static bool is_noise(cf_str subtype)
-{
-    static const char *const names[] = {"attribution_snapshot", "at_command", "slash_command",
-                                        "ui_telemetry", "chat_compression"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (cf_str_is(subtype, names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
+static const char *const known_subtypes[] = {"attribution_snapshot", "at_command",
+                                             "slash_command",        "ui_telemetry",
+                                             "chat_compression",     NULL};
 
 static bool is_request(const json_t *v)
 {
@@ -190,8 +182,9 @@ static void read_facts(qwen *q, const json_t *v)
     trail_seen(&q->r, trail_time(cf_json_get_str(v, "timestamp")));
 }
 
-static void read_record(qwen *q, json_t *v, uint64_t line)
+static void read_record(void *reader, json_t *v, uint64_t line)
 {
+    qwen *q = reader;
     trail_reader *r = &q->r;
     cf_str type = cf_json_get_str(v, "type"), subtype = cf_json_get_str(v, "subtype");
     bool is_message =
@@ -210,7 +203,7 @@ static void read_record(qwen *q, json_t *v, uint64_t line)
     if (node == NULL) {
         return;
     }
-    if (is_system && !is_noise(subtype)) {
+    if (is_system && !trail_is_one_of(subtype, known_subtypes)) {
         trail_left_out(r, line, "unknown subtype ", subtype);
     }
     read_facts(q, v);
@@ -224,14 +217,8 @@ cf_status trail_read_qwen(cf_trails *out, const char *path, cf_str text,
                           const cf_trail_options *opts, cf_error *err)
 {
     qwen q = {0};
-    trail_lines l = {.p = text.p, .n = text.n, .opts = opts};
-    json_t *v;
     CF_TRY(trail_begin(&q.r, "qwen", path, err));
-    cf_status st = CF_OK;
-    while (trail_next(&l, &q.r, &v, &st, err)) {
-        read_record(&q, v, l.line);
-        json_decref(v);
-    }
+    cf_status st = trail_each_line(&q.r, text, opts, read_record, &q, err);
     if (st == CF_OK) {
         put_all(&q);
     }
@@ -241,9 +228,5 @@ cf_status trail_read_qwen(cf_trails *out, const char *path, cf_str text,
     trail_tree_free(&q.tree);
     trail_index_free(&q.agents);
     cf_free(q.waiting);
-    if (st != CF_OK) {
-        trail_drop(&q.r);
-        return st;
-    }
-    return trail_finish(&q.r, out, err);
+    return trail_end(&q.r, st, out, err);
 }
