@@ -4,8 +4,10 @@
  */
 #include "tests/support/t.h"
 
+#include "core/base/os.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
+#include "tests/support/tiny_gguf.h"
 
 static const char question[] = "Which command finds faults of a chat template?";
 
@@ -69,6 +71,39 @@ static void test_settings__the_one_that_matters(void **state)
           "\"bad\":[\"system=\\\"You are a duck.\\\"\"]");
 }
 
+/* Of models in order, the first whose reply is bad. */
+static void test_settings__between_models(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("no bundled model in this tree");
+    }
+    const char *db = store_dir_file("models.db");
+    char id[40], other[180];
+    cf_program p;
+    cf_error err;
+    size_t n;
+    const cf_tiny_options o = {
+        .seed = 1, .chat_template = "{% for m in messages %}{{ m.content }}\n{% endfor %}"};
+    void *bytes = cf_tiny_gguf(&o, &n);
+    T_OK(cf_os_write_file(store_dir_file("other.gguf"), bytes, n, 0600, &err), err);
+    cf_tiny_free(bytes);
+    snprintf(other, sizeof other, "model:%s", store_dir_file("other.gguf"));
+    write_reply(db, NULL, 0, id);
+    CF_PROGRAM(&p, "bisect", "--db", db, "--while", "not-contains:confab lint", "--good",
+               "model:bundled", "--between", "model:bundled", "--between", other, "--bad", other,
+               "-n", "20", "--json", id);
+    assert_int_equal(p.status, 0);
+    const char *want = "{\"of\":\"model\",\"version\":2,\"versions\":4,\"from\":\"model:bundled\",";
+    assert_int_equal(strncmp(cf_buf_cstr(&p.out), want, strlen(want)), 0);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "bisect", "--db", db, "--while", "not-contains:confab lint", "--good",
+               "model:bundled", "--between", "chatml", "--bad", other, id);
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+}
+
 /* An imported reply has no settings. */
 static void test_settings__not_recorded(void **state)
 {
@@ -97,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings__the_one_that_matters),
+        cmocka_unit_test(test_settings__between_models),
         cmocka_unit_test(test_settings__not_recorded),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
