@@ -149,7 +149,8 @@ static void test_bombs__png(void **state)
         {{HUGE_SIDE, HUGE_SIDE, 1, 0, 0, 50020000, NULL}, 4, "too many"},
         {{HUGE_SIDE, HUGE_SIDE, 8, 6, 1, 1000, NULL}, 4, "too many"},
         {{UINT32_MAX / 2, 1, 8, 2, 0, 1000, NULL}, 3, "damaged"},
-        {{8000, 8000, 8, 2, 1, 1000, NULL}, 3, "damaged"}, /* too few rows */
+        {{8000, 8000, 8, 2, 1, 1000, NULL}, 4, "too many"}, /* for so few bytes */
+        {{5000, 5000, 8, 2, 1, 1000, NULL}, 3, "damaged"},  /* too few rows */
         {{4000, 4000, 1, 0, 1, 4000000, NULL}, 0, NULL},
         {{4, 4, 8, 2, 0, 52, "zTXt"}, 0, NULL},
         {{4, 4, 8, 2, 0, 52, "iCCP"}, 0, NULL},
@@ -208,6 +209,10 @@ static void test_bombs__jpeg(void **state)
         claim(&b, HUGE_SIDE, HUGE_SIDE);
         expect(cf_buf_str(&b), 4, "too many");
         claim(&b, 65500, 2000);
+        expect(cf_buf_str(&b), 4, "too many");
+        for (int i = 0; i < 100000; i++) { /* in a file that is large enough */
+            cf_buf_addc(&b, 0);
+        }
         expect(cf_buf_str(&b), k == 1 ? 4 : 3, k == 1 ? "progressive" : "damaged");
         cf_buf_deinit(&b);
     }
