@@ -226,13 +226,16 @@ static bool share_tokens(const column *a, const column *b)
     return a->reply != NULL && b->reply != NULL && strcmp(a->reply->model, b->reply->model) == 0;
 }
 
-/* Tokens at the beginning that two replies share. */
+/* Tokens at the beginning that two replies share.  A mark at the end has a text in
+ * a reply from the history and none in a new one: ids come first. */
 static size_t same_tokens(const cf_reply *a, const cf_reply *b)
 {
     size_t n = 0;
-    while (n < a->n_token && n < b->n_token &&
-           cf_str_eq(cf_reply_token_text(a, n), cf_reply_token_text(b, n))) {
-        n++;
+    for (; n < a->n_token && n < b->n_token; n++) {
+        bool is_same = a->token[n].id != CF_TOKEN_NONE && a->token[n].id == b->token[n].id;
+        if (!is_same && !cf_str_eq(cf_reply_token_text(a, n), cf_reply_token_text(b, n))) {
+            break;
+        }
     }
     return n;
 }
@@ -328,7 +331,7 @@ static void text_parting(const column *a, const column *b, char name, cf_buf *ou
     }
     bool has_models = a->by != NULL && b->by != NULL && a->by->model[0] != '\0' &&
                       b->by->model[0] != '\0' && strcmp(a->by->model, b->by->model) != 0;
-    const char *why = has_models ? "the models have different tokens, so texts are compared"
+    const char *why = has_models ? "the models differ, so texts are compared"
                                  : "the tokens are not known, so texts are compared";
     if (at == a->text.n && at == b->text.n) {
         cf_buf_addf(out, "%c: the same text as A; %s", name, why);
