@@ -20,7 +20,8 @@ CF_BEGIN_DECLS
 
 /* A renderer that runs `tpl`, which must outlive it.  Messages and tools are
  * first given the form that the template reads, unless they are rendered as
- * they are. */
+ * they are; built-in templates that cannot do without a bos_token and an
+ * eos_token get "<s>" and "</s>" where the context has none. */
 cf_prompt_renderer cf_renderer_template(const cf_template *tpl);
 
 /* The same, always as they are: what the template does not read or write is

@@ -4,6 +4,7 @@
 #include "templates/chat_template.h"
 
 #include "core/base/alloc.h"
+#include "templates/builtin.h"
 #include "templates/language/ast.h"
 #include "templates/shape/message_shape.h"
 
@@ -44,10 +45,41 @@ static cf_status get_caps(const cf_template *tpl, const cf_template_caps **out, 
     return CF_OK;
 }
 
-static cf_status render(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
-                        cf_error *err)
+/* The members that a built-in template joins with text, where no model gives them. */
+static const char *const tokens[][2] = {{"bos_token", "<s>"}, {"eos_token", "</s>"}};
+
+static bool joins_tokens(const cf_template *tpl)
 {
-    const cf_template *tpl = ud;
+    static const char *const names[] = {"llama2", "mistral", "zephyr"};
+    bool joins = false;
+    for (size_t i = 0; !joins && i < sizeof names / sizeof names[0]; i++) {
+        joins = cf_str_eq(cf_template_source(tpl), cf_template_builtin(names[i]));
+    }
+    return joins;
+}
+
+/* The context with these tokens, a new reference; NULL: no memory. */
+static json_t *with_tokens(const cf_template *tpl, const json_t *context)
+{
+    const bool is_whole =
+        json_object_get(context, tokens[0][0]) != NULL && json_object_get(context, tokens[1][0]);
+    if (is_whole || !joins_tokens(tpl)) {
+        return json_incref(cf_json_ref(context));
+    }
+    json_t *copy = cf_json_copy(context);
+    for (size_t i = 0; copy != NULL && i < 2; i++) {
+        if (json_object_get(copy, tokens[i][0]) == NULL &&
+            json_object_set_new(copy, tokens[i][0], json_string(tokens[i][1])) != 0) {
+            json_decref(copy);
+            copy = NULL;
+        }
+    }
+    return copy;
+}
+
+static cf_status render_shaped(const cf_template *tpl, const json_t *context, cf_arena *arena,
+                               cf_prompt *out, cf_error *err)
+{
     const cf_template_caps *caps = NULL;
     const cf_str none = {NULL, 0};
     const char *why;
@@ -66,6 +98,18 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena, 
     st = render_as_is(tpl, shape.context, arena, out, err);
     CF_THEN(st, cf_shape_spans(&shape, out, arena, err));
     cf_shape_deinit(&shape);
+    return st;
+}
+
+static cf_status render(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
+                        cf_error *err)
+{
+    json_t *whole = with_tokens(ud, context);
+    if (whole == NULL) {
+        return cf_oom(err);
+    }
+    cf_status st = render_shaped(ud, whole, arena, out, err);
+    json_decref(whole);
     return st;
 }
 

@@ -594,6 +594,26 @@ static void test_forms__many_calls_and_results(void **state)
     cf_template_free(tpl);
 }
 
+/* Templates that join their tokens with text have some of their own. */
+static void test_forms__tokens_of_their_own(void **state)
+{
+    (void)state;
+    json_t *c = json_pack("{s:[{s:s, s:s}, {s:s, s:s}]}", "messages", "role", "user", "content",
+                          "q", "role", "assistant", "content", "a");
+    for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
+        cf_template *tpl = builtin(cf_template_builtin_name(i));
+        shot s;
+        render(&s, tpl, c);
+        assert_null(strstr(cf_buf_cstr(&s.prompt), "ERROR"));
+        if (strcmp(cf_template_builtin_name(i), "llama2") == 0) {
+            assert_string_equal(cf_buf_cstr(&s.prompt), "<s>[INST] q [/INST] a </s>");
+        }
+        shot_free(&s);
+        cf_template_free(tpl);
+    }
+    json_decref(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -601,6 +621,7 @@ int main(void)
         cmocka_unit_test(test_forms__spelled_by_chance),
         cmocka_unit_test(test_forms__named_where_unread),
         cmocka_unit_test(test_forms__many_calls_and_results),
+        cmocka_unit_test(test_forms__tokens_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
