@@ -335,7 +335,7 @@ void cf_backend_free(cf_backend *backend);
  * length limit ended the reply; CF_ECANCELLED after a cancel; CF_EINVAL,
  * without any event, for bad options; else the failure, which out->stop
  * explains.
- * In every case the backend can be used again.
+ * In every case the backend can be used again, but not by `fn`: CF_EINVAL.
  */
 CF_MUST_USE cf_status cf_backend_generate_stream(cf_backend *backend,
                                                  const cf_chat_request *request,

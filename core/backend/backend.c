@@ -321,13 +321,17 @@ static cf_status begin(const cf_backend_job *job, cf_chat__run *run, cf_error *e
     if (!json_is_array(q->messages)) {
         return cf_fail(err, CF_EINVAL, "messages must be an array");
     }
+    if (job->backend->is_answering) {
+        return cf_fail(err, CF_EINVAL, "the engine is answering: an event cannot ask it again");
+    }
+    job->backend->is_answering = true;
     cf_chat_response_deinit(job->out);
     *run = (cf_chat__run){q, job->fn, job->ud, job->out, cf_os_monotonic_us()};
     return CF_OK;
 }
 
 /* How it ended, in the response and as the last event. */
-static void end(const cf_chat__run *run, cf_status st, const cf_error *why)
+static void end(cf_backend *b, const cf_chat__run *run, cf_status st, const cf_error *why)
 {
     cf_chat_response *out = run->out;
     out->timings.total_us = cf_os_monotonic_us() - run->started_us;
@@ -342,6 +346,7 @@ static void end(const cf_chat__run *run, cf_status st, const cf_error *why)
         }
     }
     send_end(run);
+    b->is_answering = false;
 }
 
 cf_status cf_backend_generate_stream(cf_backend *b, const cf_chat_request *request,
@@ -354,7 +359,7 @@ cf_status cf_backend_generate_stream(cf_backend *b, const cf_chat_request *reque
     cf_error why = {.off = CF_NO_OFFSET};
     cf_status st =
         cf_chat__is_cancelled(&run) ? cf_chat__cancelled(&why) : b->ops->stream(b, &run, &why);
-    end(&run, st, &why);
+    end(b, &run, st, &why);
     if (st != CF_OK && err != NULL) {
         *err = why;
     }
@@ -396,7 +401,7 @@ static void generate_together(cf_backend_job *jobs, size_t n)
         backends[0]->ops->stream_many(backends, runs, n_run, status, err);
     }
     for (size_t k = 0; k < n_run; k++) {
-        end(&runs[k], status[k], &err[k]);
+        end(backends[k], &runs[k], status[k], &err[k]);
         jobs[of[k]].status = status[k];
         jobs[of[k]].err = err[k];
     }
@@ -451,8 +456,12 @@ cf_status cf_backend_score(cf_backend *b, cf_str context, cf_str text, cf_cancel
 
 cf_status cf_backend_clone(cf_backend **out, const cf_backend *from, cf_error *err)
 {
-    return from->ops->clone != NULL ? from->ops->clone(out, from, err)
-                                    : cannot(from, "be cloned", err);
+    const cf_status st = from->ops->clone != NULL ? from->ops->clone(out, from, err)
+                                                  : cannot(from, "be cloned", err);
+    if (st == CF_OK) {
+        (*out)->is_answering = false;
+    }
+    return st;
 }
 
 const cf_token *cf_backend_cache(const cf_backend *b, size_t *n)

@@ -47,6 +47,7 @@ typedef struct cf_backend__ops {
 /* The first member of every kind. */
 struct cf_backend {
     const cf_backend__ops *ops;
+    bool is_answering; /* until its last event */
 };
 
 void cf_chat__emit(const cf_chat__run *run, const cf_chat_event *event);

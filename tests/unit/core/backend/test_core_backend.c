@@ -294,7 +294,8 @@ static void test_core__context_limits(void **state)
 static void test_core__thinking_budget(void **state)
 {
     (void)state;
-    static const cf_channel think[] = {{.name = {"thinking", 8}, .start = {"assistant:", 10}, .end = {"END", 3}}};
+    static const cf_channel think[] = {
+        {.name = {"thinking", 8}, .start = {"assistant:", 10}, .end = {"END", 3}}};
     lab b;
     cf_error err = {0};
     cf_sent sent;
@@ -339,6 +340,44 @@ static void test_core__user_text_is_no_control_token(void **state)
     json_decref(m);
     cf_buf_deinit(&eos);
     cf_arena_deinit(&arena);
+    tear_down(&b);
+}
+
+/* Asks the engine that is answering, which is refused and changes nothing. */
+static void ask_again(const cf_chat_event *ev, void *ud)
+{
+    lab *b = ud;
+    cf_error err = {0};
+    cf_chat_response out;
+    cf_chat_response_init(&out);
+    json_t *messages = json_pack("[{s:s,s:s}]", "role", "user", "content", "again");
+    const cf_chat_request request = {.messages = messages};
+    T_FAILS(cf_backend_generate(b->backend, &request, &out, &err), CF_EINVAL);
+    assert_non_null(strstr(err.text, "an event cannot ask it again"));
+    cf_chat_response_deinit(&out);
+    json_decref(messages);
+    on_event(ev, ud);
+}
+
+static void test_core__refuses_a_question_of_an_event(void **state)
+{
+    (void)state;
+    lab b;
+    cf_error err = {0};
+    cf_chat_response plain, asked;
+    json_t *messages = json_pack("[{s:s,s:s}]", "role", "user", "content", "hello");
+    set_up(&b, NULL, 0, 0);
+    const cf_chat_request request = {.messages = messages, .options = &b.options.chat};
+    cf_chat_response_init(&plain);
+    cf_chat_response_init(&asked);
+    T_OK(cf_backend_generate(b.backend, &request, &plain, &err), err);
+    T_OK(cf_backend_generate_stream(b.backend, &request, ask_again, &b, &asked, &err), err);
+    assert_int_equal(b.n_token, N_REPLY);
+    assert_memory_equal(asked.reply_ids, plain.reply_ids, N_REPLY * sizeof(cf_token));
+    T_OK(cf_backend_generate(b.backend, &request, &plain, &err), err);
+    cf_chat_response_deinit(&plain);
+    cf_chat_response_deinit(&asked);
+    json_decref(messages);
     tear_down(&b);
 }
 
@@ -440,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_core__continue_an_edited_reply),
         cmocka_unit_test(test_core__pending),
         cmocka_unit_test(test_core__cancel_and_go_on),
+        cmocka_unit_test(test_core__refuses_a_question_of_an_event),
         cmocka_unit_test(test_core__context_limits),
         cmocka_unit_test(test_core__thinking_budget),
         cmocka_unit_test(test_core__user_text_is_no_control_token),
