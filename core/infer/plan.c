@@ -62,7 +62,7 @@ typedef struct widths {
 static void widen_group(widths *w, const cf_kernels *k, const cf_mat *const m[], size_t n,
                         size_t rows)
 {
-    const cf_mat *there[4];
+    const cf_mat *there[4] = {NULL}; /* else compilers warn under sanitizers */
     size_t off[4];
     size_t n_there = 0;
     for (size_t i = 0; i < n; i++) {
