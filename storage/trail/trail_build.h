@@ -165,15 +165,11 @@ cf_status trail_read_pi(cf_trails *out, const char *path, cf_str text, const cf_
 cf_status trail_read_otel(cf_trails *out, const char *path, cf_str text,
                           const cf_trail_options *opts, cf_error *err);
 
-/* These two may lie in several files: all of a folder that are theirs. */
-typedef struct trail_file {
-    const char *path;
-    cf_str text;
-} trail_file;
-/* only: the path whose session alone is wanted; NULL: all. */
-cf_status trail_read_codex(cf_trails *out, const trail_file *files, size_t n, const char *only,
+/* These two may lie in several files: all of a folder that are theirs.
+ * only: the path whose session alone is wanted; NULL: all. */
+cf_status trail_read_codex(cf_trails *out, const char *const *paths, size_t n, const char *only,
                            const cf_trail_options *opts, cf_error *err);
-cf_status trail_read_opencode(cf_trails *out, const trail_file *files, size_t n,
+cf_status trail_read_opencode(cf_trails *out, const char *const *paths, size_t n,
                               const cf_trail_options *opts, cf_error *err);
 /* Whether a database is opencode's: it has sessions, messages and parts. */
 bool trail_is_opencode_db(const char *path);

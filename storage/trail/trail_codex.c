@@ -502,7 +502,7 @@ static head head_of(cf_str text)
 
 typedef struct codex {
     trail_reader r;
-    const trail_file *files;
+    const char *const *paths;
     head *heads; /* [n] */
     size_t n;
     trail_index ids, begun;
@@ -514,7 +514,7 @@ typedef struct codex {
 static cf_status read_one(codex *c, size_t i, cf_error *err)
 {
     bool is_main = c->r.n_lanes == 0;
-    const char *name = strrchr(c->files[i].path, '/');
+    const char *name = strrchr(c->paths[i], '/');
     cf_str id = is_main ? cf_str_make("", 0) : trail_copy(&c->r, c->heads[i].id);
     thread t = {.r = &c->r,
                 .begun = &c->begun,
@@ -524,10 +524,16 @@ static cf_status read_one(codex *c, size_t i, cf_error *err)
     t.lane = trail_add_lane(&c->r, id);
     c->heads[i].is_used = true;
     if (!is_main) {
-        c->r.file = trail_copy(&c->r, cf_str_from(name != NULL ? name + 1 : c->files[i].path));
+        c->r.file = trail_copy(&c->r, cf_str_from(name != NULL ? name + 1 : c->paths[i]));
         trail_agent(&c->r, t.lane, id)->title = trail_copy(&c->r, c->heads[i].nickname);
     }
-    cf_status st = read_thread(&t, c->files[i].text, c->opts, err);
+    cf_os_map map;
+    cf_str text;
+    cf_status st = trail_open(&map, c->paths[i], c->opts, &text, err);
+    if (st == CF_OK) {
+        st = read_thread(&t, text, c->opts, err);
+        cf_os_map_close(&map);
+    }
     c->calls = t.calls;
     c->n_calls = t.n_calls;
     c->cap_calls = t.cap_calls;
@@ -565,7 +571,7 @@ static bool is_below(const codex *c, size_t i, size_t root)
 
 static cf_status read_session(codex *c, size_t root, cf_trails *out, cf_error *err)
 {
-    CF_TRY(trail_begin(&c->r, "codex", c->files[root].path, err));
+    CF_TRY(trail_begin(&c->r, "codex", c->paths[root], err));
     cf_status st = read_one(c, root, err);
     for (size_t i = 0; st == CF_OK && i < c->n; i++) {
         if (i != root && c->heads[i].parent.n != 0 && !c->heads[i].is_used &&
@@ -586,18 +592,24 @@ static cf_status read_session(codex *c, size_t root, cf_trails *out, cf_error *e
     return st;
 }
 
-cf_status trail_read_codex(cf_trails *out, const trail_file *files, size_t n, const char *only,
+cf_status trail_read_codex(cf_trails *out, const char *const *paths, size_t n, const char *only,
                            const cf_trail_options *opts, cf_error *err)
 {
-    codex c = {.files = files, .n = n, .opts = opts};
+    codex c = {.paths = paths, .n = n, .opts = opts};
+    cf_os_map map;
+    cf_str text;
     c.heads = cf_calloc(n + 1, sizeof *c.heads);
     cf_status st = c.heads != NULL ? CF_OK : cf_oom(err);
     for (size_t i = 0; st == CF_OK && i < n; i++) {
-        c.heads[i] = head_of(files[i].text);
-        trail_put(&c.r, &c.ids, c.heads[i].id, i);
+        st = trail_open(&map, paths[i], opts, &text, err);
+        if (st == CF_OK) {
+            c.heads[i] = head_of(text);
+            trail_put(&c.r, &c.ids, c.heads[i].id, i);
+            cf_os_map_close(&map);
+        }
     }
     for (size_t i = 0; st == CF_OK && i < n; i++) {
-        bool is_root = only != NULL ? strcmp(files[i].path, only) == 0
+        bool is_root = only != NULL ? strcmp(paths[i], only) == 0
                                     : parent_of(&c, i) == TRAIL_NONE || parent_of(&c, i) == i;
         if (is_root) {
             st = read_session(&c, i, out, err);

@@ -129,11 +129,10 @@ const char *cf_trail_sniff(const char *path)
 
 /* ---- files --------------------------------------------------------------- */
 
-/* An opened file of a folder. */
+/* A file of a folder.  It is open only while it is looked at or read: a folder
+ * may have more files than a process may open. */
 typedef struct opened {
     char *path; /* heap */
-    cf_os_map map;
-    cf_str text;
     const char *format;
     bool is_database;
 } opened;
@@ -146,7 +145,6 @@ typedef struct folder {
 static void free_folder(folder *f)
 {
     for (size_t i = 0; i < f->n; i++) {
-        cf_os_map_close(&f->v[i].map);
         cf_free(f->v[i].path);
     }
     cf_free(f->v);
@@ -160,15 +158,17 @@ static cf_status add_file(folder *f, const char *path, const cf_trail_options *o
         cf_free(o.path);
         return cf_oom(err);
     }
-    cf_status st = trail_open(&o.map, path, opts, &o.text, err);
+    cf_os_map map;
+    cf_str text;
+    cf_status st = trail_open(&map, path, opts, &text, err);
     if (st == CF_OK) {
-        st = sniff(&o.format, path, o.text, err);
-        o.is_database = cf_str_begins(o.text, sqlite_magic);
+        st = sniff(&o.format, path, text, err);
+        o.is_database = cf_str_begins(text, sqlite_magic);
+        cf_os_map_close(&map);
         if (st == CF_OK && o.format != NULL) {
             f->v[f->n++] = o;
             return CF_OK;
         }
-        cf_os_map_close(&o.map);
     }
     cf_free(o.path);
     return st;
@@ -224,12 +224,17 @@ static cf_status read_alone(cf_trails *out, const opened *o, const cf_trail_opti
     if (o->is_database) {
         return trail_read_opencode_db(out, o->path, opts, err);
     }
+    cf_os_map map;
+    cf_str text;
+    CF_TRY(trail_open(&map, o->path, opts, &text, err));
+    cf_status st = CF_OK;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         if (strcmp(o->format, readers[i].format) == 0) {
-            return readers[i].read(out, o->path, o->text, opts, err);
+            st = readers[i].read(out, o->path, text, opts, err);
         }
     }
-    return CF_OK;
+    cf_os_map_close(&map);
+    return st;
 }
 
 static bool is_shared(const opened *o, const char *format)
@@ -242,21 +247,21 @@ static cf_status read_shared(cf_trails *out, const folder *f, const char *format
                              const cf_trail_options *opts, cf_error *err)
 {
     size_t n = 0;
-    trail_file *files = cf_alloc((f->n + 1) * sizeof *files);
-    if (files == NULL) {
+    const char **paths = cf_alloc((f->n + 1) * sizeof *paths);
+    if (paths == NULL) {
         return cf_oom(err);
     }
     for (size_t i = 0; i < f->n; i++) {
         if (is_shared(&f->v[i], format)) {
-            files[n++] = (trail_file){f->v[i].path, f->v[i].text};
+            paths[n++] = f->v[i].path;
         }
     }
     cf_status st = CF_OK;
     if (n != 0) {
-        st = strcmp(format, "codex") == 0 ? trail_read_codex(out, files, n, only, opts, err)
-                                          : trail_read_opencode(out, files, n, opts, err);
+        st = strcmp(format, "codex") == 0 ? trail_read_codex(out, paths, n, only, opts, err)
+                                          : trail_read_opencode(out, paths, n, opts, err);
     }
-    cf_free(files);
+    cf_free(paths);
     return st;
 }
 

@@ -314,16 +314,22 @@ static void free_all(opencode *o)
     trail_index_free(&o->begun);
 }
 
-cf_status trail_read_opencode(cf_trails *out, const trail_file *files, size_t n,
+cf_status trail_read_opencode(cf_trails *out, const char *const *paths, size_t n,
                               const cf_trail_options *opts, cf_error *err)
 {
     opencode o = {0};
     cf_status st = CF_OK;
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         json_t *v = NULL;
+        cf_os_map map;
+        cf_str text;
         st = trail_stops(opts) ? cf_fail(err, CF_ECANCELLED, "interrupted")
-                               : trail_parse(&v, files[i].text, err);
-        CF_THEN(st, add_session(&o, files[i].path, v, err));
+                               : trail_open(&map, paths[i], opts, &text, err);
+        if (st == CF_OK) {
+            st = trail_parse(&v, text, err);
+            cf_os_map_close(&map);
+        }
+        CF_THEN(st, add_session(&o, paths[i], v, err));
     }
     CF_THEN(st, put_all(&o, out, err));
     free_all(&o);

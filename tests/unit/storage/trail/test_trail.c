@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "core/base/os.h"
 #include "storage/trail.h"
@@ -399,6 +401,34 @@ static void test_trail__one_call_with_many_results(void **state)
     cf_buf_deinit(&out);
 }
 
+/* A folder may have more sessions than a process may have files open. */
+static void test_trail__more_files_than_open(void **state)
+{
+    (void)state;
+    enum { FILES = 80, OPEN = 40 };
+    struct rlimit was, few;
+    cf_trails trails;
+    cf_error err;
+    char name[32];
+    const char *dir = store_dir_file("crowded");
+    assert_int_equal(mkdir(dir, 0700), 0);
+    for (int i = 0; i < FILES; i++) {
+        bool is_pi = i % 2 == 0;
+        snprintf(name, sizeof name, "crowded/%d.jsonl", i);
+        store_dir_put_text(
+            name, is_pi ? PI_HEAD : "{\"type\":\"session_meta\",\"payload\":{\"id\":\"c\"}}\n");
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    few = was;
+    few.rlim_cur = OPEN;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    cf_status st = cf_trails_read(&trails, store_dir_file("crowded"), NULL, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    T_OK(st, err);
+    assert_int_equal(trails.n, FILES);
+    cf_trails_deinit(&trails);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_trail__branch_in_any_order),
         cmocka_unit_test(test_trail__kept_is_bounded),
         cmocka_unit_test(test_trail__one_call_with_many_results),
+        cmocka_unit_test(test_trail__more_files_than_open),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
