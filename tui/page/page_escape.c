@@ -3,6 +3,8 @@
  */
 #include "tui/page/page_escape.h"
 
+#include <ctype.h>
+
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
 
@@ -154,7 +156,12 @@ void cf_escape_md_line(cf_buf *out, cf_str text)
     put_visible(&plain, text, true);
     for (size_t i = 0; i < plain.n; i++) {
         char c = plain.p[i];
-        if (c == '<' || c == '>' || c == '&') {
+        bool is_inside = c == '-' && i > 0 && i + 1 < plain.n && /* of an id: it means nothing */
+                         isalnum((unsigned char)plain.p[i - 1]) &&
+                         isalnum((unsigned char)plain.p[i + 1]);
+        if (is_inside) {
+            cf_buf_addc(out, c);
+        } else if (c == '<' || c == '>' || c == '&') {
             cf_buf_addf(out, "&#%d;", c);
         } else {
             cf_buf_adds(out, strchr("\\`*_{}[]()#+-.!|~:@", c) != NULL ? "\\" : "");

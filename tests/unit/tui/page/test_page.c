@@ -5,6 +5,7 @@
 
 #include "tests/support/fault.h"
 #include "tui/page/page.h"
+#include "tui/page/page_escape.h"
 
 static void begin(cf_page *p, cf_page_kind kind, const char *title)
 {
@@ -82,6 +83,17 @@ static void test_page__html(void **state)
     cf_buf_deinit(&out);
 }
 
+/* The hyphens of an id stay, so that it can be copied; those that would begin a
+ * list or a rule do not. */
+static void test_page__markdown_ids(void **state)
+{
+    (void)state;
+    cf_buf out = CF_BUF_INIT;
+    cf_escape_md_line(&out, cf_str_from("01a2-3120 - --"));
+    assert_string_equal(cf_buf_cstr(&out), "01a2-3120 \\- \\-\\-");
+    cf_buf_deinit(&out);
+}
+
 static void test_page__markdown(void **state)
 {
     (void)state;
@@ -141,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_page__html),
         cmocka_unit_test(test_page__markdown),
+        cmocka_unit_test(test_page__markdown_ids),
         cmocka_unit_test(test_page__picture),
         cmocka_unit_test(test_page__memory),
     };
