@@ -154,11 +154,25 @@ static bool has_two_words(cf_str s)
     return false;
 }
 
+/* Whether `all`, which may be long, has a sentence. */
+static bool has_sentence(const cf_buf *all, cf_str s)
+{
+    size_t at = 0;
+    const char *p;
+    while (at < all->n && (p = memchr(all->p + at, s.p[s.n - 1], all->n - at)) != NULL) {
+        at = (size_t)(p - all->p) + 1;
+        if (at >= s.n && all->p[at - s.n] == s.p[0] && memcmp(p + 1 - s.n, s.p, s.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static cf_trail_fate fate_of(const trail_after *a, cf_str folded)
 {
-    return cf_str_find(cf_buf_str(&a->kept), folded, NULL)      ? CF_TRAIL_KEPT
-           : cf_str_find(cf_buf_str(&a->summary), folded, NULL) ? CF_TRAIL_REWRITTEN
-                                                                : CF_TRAIL_GONE;
+    return has_sentence(&a->kept, folded)      ? CF_TRAIL_KEPT
+           : has_sentence(&a->summary, folded) ? CF_TRAIL_REWRITTEN
+                                               : CF_TRAIL_GONE;
 }
 
 static void add_sentence(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m,
