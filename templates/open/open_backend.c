@@ -65,9 +65,14 @@ static cf_status read_either(cf_buf *text, json_t **config, const char *name, cf
 {
     cf_error ignored;
     CF_TRY(cf_os_read_file(text, name, TEMPLATE_MAX, err));
-    if (text->n == 0 || text->p[0] != '{' ||
-        cf_json_read_doubles(config, text->p, text->n, &ignored) != CF_OK ||
-        !json_is_object(*config)) {
+    if (text->n == 0 || text->p[0] != '{') {
+        return CF_OK;
+    }
+    cf_status st = cf_json_read_doubles(config, text->p, text->n, &ignored);
+    if (st == CF_ENOMEM) {
+        return cf_oom(err);
+    }
+    if (st != CF_OK || !json_is_object(*config)) {
         json_decref(*config);
         *config = NULL;
     }

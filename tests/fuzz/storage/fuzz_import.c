@@ -120,8 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               .guesses = data[0] >= 128,
                               .max_record = data[1] < 16 ? 1 + data[1] * 16u : 0,
                               .is_dry = data[1] >= 240};
-    if (!opts.guesses && opts.format == CF_FORMAT_LLM_DB) {
-        return 0; /* fuzz_llm.c */
+    if (!opts.guesses && (opts.format == CF_FORMAT_LLM_DB || opts.format == CF_FORMAT_SESSION)) {
+        return 0; /* files only: fuzz_llm.c; sessions have tests/fault/storage/ */
     }
     open_store();
     cf_status st = cf_import_bytes(store, (const char *)data + 2, size - 2, &opts, &report, &err);

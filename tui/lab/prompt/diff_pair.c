@@ -258,8 +258,10 @@ static cf_status render_one(const cf_diff_pair *pair, int i, cf_str context, cf_
     cf_error ignored;
     cf_status st = cf_context_text_special(&full, context, half->tokens, pair->tok, err);
     CF_THEN(st, cf_context_read(&c.exact, cf_buf_str(&full), arena, err));
+    if (st == CF_OK && cf_json_read(&c.values, cf_buf_cstr(&full), full.n, &ignored) == CF_ENOMEM) {
+        st = cf_oom(err);
+    }
     if (st == CF_OK) {
-        cf_ignore(cf_json_read(&c.values, cf_buf_cstr(&full), full.n, &ignored));
         out->status[i] = render_context(pair, half, &c, arena, &out->prompt[i], &out->err[i]);
     }
     json_decref(c.values);
