@@ -213,7 +213,7 @@ static void see_result(finder *f, state *s, const cf_trail_message *m, size_t at
     }
 }
 
-/* Errors before the next message of an agent that is no result. */
+/* Errors before the next message of an agent that is not a result. */
 static void see_after_errors(finder *f, state *s, const cf_trail_message *m)
 {
     bool is_ignored =

@@ -15,7 +15,7 @@ typedef struct entry {
     json_t *v; /* merged; owned */
     uint64_t line;
     bool is_listed;
-    cf_trail_message *last; /* that is told when it is; NULL: none */
+    cf_trail_message *last; /* which learns of it; NULL: none */
 } entry;
 
 typedef struct gemini {

@@ -200,7 +200,7 @@ static cf_status add_folder(folder *f, const char *path, int depth, const cf_tra
             st = depth < DEPTH ? add_folder(f, sub.p, depth + 1, opts, err) : CF_OK;
         } else if (is_session_name(cf_str_from(name))) {
             cf_status got = add_file(f, sub.p, opts, err);
-            st = got == CF_ENOMEM ? got : CF_OK; /* one that cannot be opened is no session */
+            st = got == CF_ENOMEM ? got : CF_OK; /* one that cannot be opened is not a session */
         }
         cf_buf_deinit(&sub);
     }

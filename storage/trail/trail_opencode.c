@@ -350,7 +350,7 @@ static json_t *data_of(sqlite3_stmt *st, int i)
     json_t *v = NULL;
     const char *p = (const char *)sqlite3_column_text(st, i);
     cf_ignore(trail_parse(&v, cf_str_make(p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0),
-                          NULL)); /* what is no JSON is an empty object */
+                          NULL)); /* what is not JSON is an empty object */
     if (!json_is_object(v)) {
         json_decref(v);
         v = json_object();
