@@ -59,6 +59,7 @@ class Model:
         self._handle: Optional[int] = None
         self._pid = os.getpid()
         self._mutex = threading.Lock()
+        self._handle_mutex = threading.RLock()  # the handle stays while interrupt() uses it
         self._reply: Optional[Reply] = None
         self._owner: Optional[threading.Thread] = None  # who asked for the reply
         self._tools: list[Any] = []  # callbacks that the library holds
@@ -148,7 +149,8 @@ class Model:
             for mask in list(self._masks):
                 mask._give_up()
             self._free_orphans()
-            handle, self._handle = self._handle, None
+            with self._handle_mutex:
+                handle, self._handle = self._handle, None
             if handle:
                 lib.cf_close(handle)
         _open_models.discard(self)
@@ -214,11 +216,14 @@ class Model:
 
     def interrupt(self) -> None:
         """Ends the reply that is being written, from any thread; what came is kept."""
-        handle, reply = self._handle, self._reply
-        if handle and self._pid == os.getpid():
-            if reply is not None:
-                reply._is_interrupted = True
-            lib.cf_interrupt(handle)
+        reply = self._reply
+        if self._pid != os.getpid():
+            return  # a lock may have been held when the process forked
+        with self._handle_mutex:
+            if self._handle:
+                if reply is not None:
+                    reply._is_interrupted = True
+                lib.cf_interrupt(self._handle)
 
     def on_reply(self, function: Optional[Callable[[int, str], object]]) -> None:
         """Has function(kind, text) called with each piece of later replies; None: no more.
