@@ -6,9 +6,11 @@
 Always: links between pages lead to a file and a heading, and a file of this
 repository that is named in code style is there; the README.md of a room names all
 its folders, docs/architecture.md those of core and tui, and docs/threading.md the
-files that start threads.
+files that start threads; texts of pictures in docs/screens fill the cells that they
+were drawn for.
 
---run also runs the blocks that are fenced as
+--run also takes the pictures of a page again (make_screens.py --check), where there is
+tmux, and runs the blocks that are fenced as
 
   ```sh run           each command must end with 0, or be confab's and end with 1 (a finding)
   ```sh screen        each line opens the workbench: Q must leave it, status 0
@@ -19,17 +21,20 @@ model.gguf there is --model FILE, else the bundled model.  --list shows the
 other sh blocks, which must be run by hand.
 """
 import argparse
+import html
 import os
 import pathlib
 import pty
 import re
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+CELL = 9  # the width of a cell in a picture: tui/grid/grid_svg.c
 ROOMS = ("core/", "templates/", "storage/", "tui/", "tests/", "docs/", ".ci/")
 STRICT = """trap 'r=$?; if [ $r != 1 ] || [[ $BASH_COMMAND != *confab* ]]; then
   echo "status $r: $BASH_COMMAND" >&2; exit 99; fi' ERR
@@ -129,6 +134,29 @@ def thread_faults(page, text, files):
         yield 0, f"{f} starts no thread"
 
 
+def picture_faults(page, text):
+    """Pictures that somebody edited: a text has the width of its cells."""
+    for name in re.findall(r"\]\((docs/screens/[\w.-]+\.svg)\)", text):
+        picture = (ROOT / name).read_text() if (ROOT / name).exists() else ""
+        for width, words in re.findall(r'textLength="(\d+)"[^>]*>([^<]*)</text>', picture):
+            words = html.unescape(words)
+            if words.isascii() and int(width) != CELL * len(words):
+                yield text.index(name), f"{name}: '{words}' is not {width} units wide; take it again"
+
+
+def stale_pictures(page, text):
+    """Pictures that are not what the program draws now."""
+    if "<!-- screen" not in text or ".svg" not in text:
+        return
+    if not shutil.which("tmux"):
+        print(f"{page.relative_to(ROOT)}: pictures not taken without tmux")
+        return
+    done = subprocess.run([sys.executable, "tests/tools/make_screens.py", "--check", str(page)],
+                          cwd=ROOT, text=True, capture_output=True)
+    if done.returncode != 0:
+        yield 0, done.stderr.strip()
+
+
 def opens(command, cwd, env):
     """Opens the workbench in a pseudo-terminal and leaves it again."""
     pid, fd = pty.fork()
@@ -207,14 +235,15 @@ def main():
         plain = prose(text)
         faults = [(plain.count("\n", 0, at) + 1, what)
                   for found in (dead_links(page, plain), lost_names(page, plain, files),
-                                unnamed_folders(page, plain, files), thread_faults(page, plain, files))
+                                unnamed_folders(page, plain, files), thread_faults(page, plain, files),
+                                picture_faults(page, plain))
                   for at, what in found]
         if args.list:
             for line, words, body in blocks(text):
                 if words == ["sh"]:
                     print(f"{page.relative_to(ROOT)}:{line}: by hand\n{body}", end="")
         if args.run:
-            faults += run_page(page, text, model)
+            faults += [*run_page(page, text, model), *stale_pictures(page, text)]
         for line, what in faults:
             print(f"{page.relative_to(ROOT)}:{line}: {what}", file=sys.stderr)
         n_faults += len(faults)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks docs/seeds.md: the counts of its head, and that every feature that is
+"""Checks docs/notes/seeds.md: the counts of its head, and that every feature that is
 here has a test, and every file, function and test it names exists."""
 import glob
 import os
 import re
 import sys
 
-PAGE = "docs/seeds.md"
+PAGE = "docs/notes/seeds.md"
 
 
 def read(paths):
