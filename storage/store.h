@@ -352,6 +352,14 @@ CF_MUST_USE cf_status cf_store_get_mcp_tool(cf_store *store, cf_str server, cf_s
  * left. */
 CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what, cf_error *err);
 
+/* Does what was taken back last again, unless something was changed since.
+ * CF_ENOTFOUND: nothing; CF_EUNSUPPORTED: an import. */
+CF_MUST_USE cf_status cf_store_redo(cf_store *store, cf_buf *what, cf_error *err);
+
+/* Appends a line about each of the newest 100, the newest first: '+', or '-'
+ * where it is taken back, and what it was. */
+CF_MUST_USE cf_status cf_store_list_changes(cf_store *store, cf_buf *out, cf_error *err);
+
 typedef struct cf_store_put_report {
     cf_uuid conversation; /* where the turns went */
     bool is_new;          /* the conversation was not there before */

@@ -361,67 +361,116 @@ static void describe(cf_buf *out, const change *done, cf_str title, size_t n)
     add_which(out, title, n);
 }
 
-/* `n`: how many are taken back at once. */
-static cf_status undo_change(cf_sql *sql, const json_t *op, cf_str undo, size_t n, cf_buf *what,
-                             cf_error *err)
-{
-    json_t *v;
-    change done, back;
-    int64_t row;
-    cf_arena a;
-    cf_str title = {"", 0};
-    CF_TRY(cf_json_read(&v, undo.p, undo.n, err));
-    cf_arena_init(&a, 0);
-    cf_status st = read_change(&done, op, err);
-    CF_THEN(st, read_change(&back, v, err));
-    CF_THEN(st, title_of(sql, &done, &a, &title, err));
-    if (st == CF_OK) {
-        st = find_row(sql, &back, &row, err);
-        if (st == CF_OK) {
-            st = apply(sql, &back, row, err);
-        } else if (st == CF_ENOTFOUND) {
-            st = CF_OK; /* purged since: nothing is left to take back */
-        }
-    }
-    if (st == CF_OK) {
-        cf_buf_reset(what);
-        describe(what, &done, title, n);
-        st = cf_buf_check(what, err);
-    }
-    cf_arena_deinit(&a);
-    json_decref(v);
-    return st;
-}
-
-static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo, size_t n,
-                          cf_buf *what, cf_error *err)
-{
-    json_t *v;
-    CF_TRY(cf_json_read(&v, op.p, op.n, err));
-    cf_str name = cf_json_get_str(v, "do");
-    cf_status st = cf_str_is(name, CF_UNDO_IMPORT)     ? cf_undo__import(sql, v, undo, what, err)
-                   : cf_str_is(name, CF_UNDO_TEMPLATE) ? cf_undo__template(sql, v, undo, what, err)
-                                                       : undo_change(sql, v, undo, n, what, err);
-    CF_THEN(st, cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?", "i", entry));
-    json_decref(v);
-    return st;
-}
-
 typedef struct log_entry {
     int64_t id, batch; /* id 0: there is none */
     cf_str op, undo;
+    size_t n; /* of its batch, this one included */
 } log_entry;
 
-/* The newest entry that is not undone, of a batch (0: of any). */
-static cf_status newest(cf_sql *sql, int64_t batch, cf_arena *a, log_entry *out, cf_error *err)
+/* What is asked of the log: to take the newest entry back, or to do the one
+ * that was taken back last again. */
+typedef struct way {
+    bool again;
+    cf_buf *what; /* one line about it */
+} way;
+
+static cf_status say_change(cf_sql *sql, const json_t *op, size_t n, cf_buf *what, cf_error *err)
+{
+    change done;
+    cf_str title = {"", 0};
+    CF_TRY(read_change(&done, op, err));
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    cf_status st = title_of(sql, &done, &a, &title, err);
+    if (st == CF_OK) {
+        describe(what, &done, title, n);
+    }
+    cf_arena_deinit(&a);
+    return st;
+}
+
+/* One line about an entry. */
+static cf_status say_entry(cf_sql *sql, const json_t *op, size_t n, cf_buf *what, cf_error *err)
+{
+    cf_str name = cf_json_get_str(op, "do");
+    if (cf_str_is(name, CF_UNDO_IMPORT)) {
+        cf_undo__say_import(what, op);
+    } else if (cf_str_is(name, CF_UNDO_TEMPLATE)) {
+        cf_undo__say_template(what, op);
+    } else {
+        return say_change(sql, op, n, what, err);
+    }
+    return CF_OK;
+}
+
+static cf_status move_change(cf_sql *sql, const json_t *to, cf_error *err)
+{
+    change c;
+    int64_t row;
+    CF_TRY(read_change(&c, to, err));
+    cf_status st = find_row(sql, &c, &row, err);
+    /* Purged since: nothing is left to change. */
+    return st == CF_OK ? apply(sql, &c, row, err) : st == CF_ENOTFOUND ? CF_OK : st;
+}
+
+static cf_status move_back(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what, cf_error *err)
+{
+    cf_str name = cf_json_get_str(op, "do");
+    if (cf_str_is(name, CF_UNDO_IMPORT)) {
+        return cf_undo__import(sql, undo, what, err);
+    }
+    if (cf_str_is(name, CF_UNDO_TEMPLATE)) {
+        return cf_undo__template(sql, op, undo, err);
+    }
+    json_t *v;
+    CF_TRY(cf_json_read(&v, undo.p, undo.n, err));
+    cf_status st = move_change(sql, v, err);
+    json_decref(v);
+    return st;
+}
+
+static cf_status move_again(cf_sql *sql, const json_t *op, cf_str undo, cf_error *err)
+{
+    cf_str name = cf_json_get_str(op, "do");
+    if (cf_str_is(name, CF_UNDO_IMPORT)) {
+        cf_str file = cf_json_get_str(op, "text");
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "an import is not done again; :import %.*s reads it once more", (int)file.n,
+                       file.p != NULL ? file.p : "");
+    }
+    return cf_str_is(name, CF_UNDO_TEMPLATE) ? cf_undo__template_again(sql, undo, err)
+                                             : move_change(sql, op, err);
+}
+
+static cf_status move_entry(cf_sql *sql, const log_entry *e, const way *w, cf_error *err)
+{
+    json_t *v;
+    CF_TRY(cf_json_read(&v, e->op.p, e->op.n, err));
+    cf_buf_reset(w->what);
+    cf_status st = say_entry(sql, v, e->n, w->what, err);
+    CF_THEN(st,
+            w->again ? move_again(sql, v, e->undo, err) : move_back(sql, v, e->undo, w->what, err));
+    CF_THEN(st, cf_buf_check(w->what, err));
+    CF_THEN(st, cf_sql__run(sql, err, "UPDATE oplog SET is_undone = ? WHERE id = ?", "ii",
+                            (int64_t)!w->again, e->id));
+    json_decref(v);
+    return st;
+}
+
+/* The entry that is due, of a batch (0: of any): the newest that is not undone,
+ * or the oldest undone one after all that are not. */
+static cf_status due(cf_sql *sql, bool again, int64_t batch, cf_arena *a, log_entry *out,
+                     cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
     *out = (log_entry){0};
     CF_TRY(cf_sql__query(sql, &st, err,
-                         "SELECT id, op, undo, batch FROM oplog WHERE "
-                         "is_undone = 0 AND (?1 = 0 OR batch = ?1) ORDER BY "
-                         "id DESC LIMIT 1",
+                         again ? "SELECT id, op, undo, batch FROM oplog WHERE is_undone = 1 AND "
+                                 "(?1 = 0 OR batch = ?1) AND id > (SELECT coalesce(max(id), 0) "
+                                 "FROM oplog WHERE is_undone = 0) ORDER BY id LIMIT 1"
+                               : "SELECT id, op, undo, batch FROM oplog WHERE is_undone = 0 AND "
+                                 "(?1 = 0 OR batch = ?1) ORDER BY id DESC LIMIT 1",
                          "i", batch));
     CF_TRY(cf_sql__step(sql, st, &has_row, err));
     if (has_row) {
@@ -434,30 +483,32 @@ static cf_status newest(cf_sql *sql, int64_t batch, cf_arena *a, log_entry *out,
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-static cf_status do_undo(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+static cf_status do_move(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;
+    const way *w = arg;
     cf_arena a;
     log_entry e;
     int64_t n = 1;
     cf_arena_init(&a, 0);
-    cf_status st = newest(sql, 0, &a, &e, err);
+    cf_status st = due(sql, w->again, 0, &a, &e, err);
     if (st == CF_OK && e.id == 0) {
-        st = cf_fail(err, CF_ENOTFOUND, "nothing to undo");
+        st = cf_fail(err, CF_ENOTFOUND, "nothing to %s", w->again ? "redo" : "undo");
     }
     if (st == CF_OK && e.batch != 0) {
         st = cf_sql__int(sql, &n, 1, err,
                          "SELECT count(*) FROM oplog WHERE batch = ? AND "
-                         "is_undone = 0",
-                         "i", e.batch);
+                         "is_undone = ?",
+                         "ii", e.batch, (int64_t)w->again);
     }
     while (st == CF_OK && e.id != 0) {
         int64_t batch = e.batch;
-        st = undo_one(sql, e.id, e.op, e.undo, (size_t)n, arg, err);
+        e.n = (size_t)n;
+        st = move_entry(sql, &e, w, err);
         e.id = 0;
         cf_arena_reset(&a);
         if (batch != 0) {
-            CF_THEN(st, newest(sql, batch, &a, &e, err));
+            CF_THEN(st, due(sql, w->again, batch, &a, &e, err));
         }
     }
     cf_arena_deinit(&a);
@@ -466,7 +517,47 @@ static cf_status do_undo(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 
 cf_status cf_store_undo(cf_store *s, cf_buf *what, cf_error *err)
 {
-    return cf_op__call(s, do_undo, what, err);
+    return cf_op__call(s, do_move, &(way){false, what}, err);
+}
+
+cf_status cf_store_redo(cf_store *s, cf_buf *what, cf_error *err)
+{
+    return cf_op__call(s, do_move, &(way){true, what}, err);
+}
+
+static cf_status do_list(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    (void)s;
+    cf_buf *out = arg;
+    sqlite3_stmt *st;
+    cf_status done = CF_OK;
+    cf_arena a;
+    CF_TRY(cf_sql__query(sql, &st, err,
+                         "SELECT op, is_undone, count(*), max(id) FROM oplog GROUP BY "
+                         "iif(batch = 0, -id, batch) ORDER BY max(id) DESC LIMIT 100",
+                         ""));
+    cf_arena_init(&a, 0);
+    while (cf_sql__next(sql, st, &done, err)) {
+        json_t *v = NULL;
+        cf_str op = cf_sql__str(st, 0, &a);
+        cf_buf_addc(out, sqlite3_column_int64(st, 1) != 0 ? '-' : '+');
+        done = a.failed ? cf_sql__oom(err) : cf_json_read(&v, op.p, op.n, err);
+        CF_THEN(done, say_entry(sql, v, (size_t)sqlite3_column_int64(st, 2), out, err));
+        cf_buf_addc(out, '\n');
+        json_decref(v);
+        if (done != CF_OK) {
+            cf_sql__done(st);
+            break;
+        }
+    }
+    cf_arena_deinit(&a);
+    CF_THEN(done, cf_buf_check(out, err));
+    return done;
+}
+
+cf_status cf_store_list_changes(cf_store *s, cf_buf *out, cf_error *err)
+{
+    return cf_op__call(s, do_list, out, err);
 }
 
 /* ---- forks -------------------------------------------------------------- */

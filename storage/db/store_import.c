@@ -275,19 +275,14 @@ static cf_status take_back(cf_sql *sql, const json_t *rows, cf_arena *a, int64_t
     return cf_sql__script(sql, "DROP INDEX undo_heads", err);
 }
 
-static void describe(cf_buf *what, const json_t *op, int64_t n_left)
+void cf_undo__say_import(cf_buf *what, const json_t *op)
 {
     cf_str name = cf_json_get_str(op, "text");
-    cf_buf_reset(what);
     cf_buf_adds(what, "import of ");
     cf_buf_add(what, name.n != 0 ? name.p : "a file", name.n != 0 ? name.n : strlen("a file"));
-    if (n_left != 0) {
-        cf_buf_addf(what, "; %lld turn%s that %s continued since stay%s", (long long)n_left,
-                    n_left == 1 ? "" : "s", n_left == 1 ? "was" : "were", n_left == 1 ? "s" : "");
-    }
 }
 
-cf_status cf_undo__import(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what, cf_error *err)
+cf_status cf_undo__import(cf_sql *sql, cf_str undo, cf_buf *what, cf_error *err)
 {
     json_t *rows;
     cf_arena a;
@@ -297,9 +292,9 @@ cf_status cf_undo__import(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *wh
     cf_status st = take_back(sql, rows, &a, &n_left, err);
     cf_arena_deinit(&a);
     json_decref(rows);
-    if (st == CF_OK) {
-        describe(what, op, n_left);
-        st = cf_buf_check(what, err);
+    if (n_left != 0) {
+        cf_buf_addf(what, "; %lld turn%s that %s continued since stay%s", (long long)n_left,
+                    n_left == 1 ? "" : "s", n_left == 1 ? "was" : "were", n_left == 1 ? "s" : "");
     }
     return st;
 }

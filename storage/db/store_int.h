@@ -267,11 +267,13 @@ CF_MUST_USE cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error
 /* Adds rows to the entry of an import, which is made where it is missing. */
 CF_MUST_USE cf_status cf_undo__log_import(cf_sql *sql, const cf_store_origin *origin,
                                           const cf_import_rows *added, cf_error *err);
-/* Removes what an import has added; *what gets one line about it. */
-CF_MUST_USE cf_status cf_undo__import(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what,
-                                      cf_error *err);
-/* Puts a deleted template back, whose source is `undo`. */
-CF_MUST_USE cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what,
-                                        cf_error *err);
+/* Removes what an import has added; *what is told of turns that stay. */
+CF_MUST_USE cf_status cf_undo__import(cf_sql *sql, cf_str undo, cf_buf *what, cf_error *err);
+/* Puts a deleted template back, whose source is `undo`; and deletes it again. */
+CF_MUST_USE cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo, cf_error *err);
+CF_MUST_USE cf_status cf_undo__template_again(cf_sql *sql, cf_str source, cf_error *err);
+/* One line about an entry. */
+void cf_undo__say_import(cf_buf *what, const json_t *op);
+void cf_undo__say_template(cf_buf *what, const json_t *op);
 
 #endif

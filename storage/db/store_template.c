@@ -108,16 +108,30 @@ cf_status cf_store_delete_template(cf_store *s, cf_str hash, cf_error *err)
     return cf_op__call(s, do_delete_template, &hash, err);
 }
 
-cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what, cf_error *err)
+cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo, cf_error *err)
 {
     const cf_store_template t = {.name = cf_json_get_str(op, "text"),
                                  .source = undo,
                                  .parent_hash = cf_json_get_str(op, "parent"),
                                  .created_ms = json_integer_value(json_object_get(op, "n"))};
-    CF_TRY(cf_rows__put_template(sql, &t, err));
-    cf_buf_reset(what);
+    return cf_rows__put_template(sql, &t, err);
+}
+
+cf_status cf_undo__template_again(cf_sql *sql, cf_str source, cf_error *err)
+{
+    char hash[65];
+    cf_hash_hex(hash, source.p, source.n);
+    /* One that a reply was made with since stays. */
+    return cf_sql__run(sql, err,
+                       "DELETE FROM template WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM run "
+                       "WHERE template_id = template.id)",
+                       "s", cf_str_from(hash));
+}
+
+void cf_undo__say_template(cf_buf *what, const json_t *op)
+{
+    cf_str name = cf_json_get_str(op, "text");
     cf_buf_adds(what, "deleted: a text of '");
-    cf_buf_add(what, t.name.p, t.name.n < 60 ? t.name.n : 60);
+    cf_buf_add(what, name.p, name.n < 60 ? name.n : 60);
     cf_buf_addc(what, '\'');
-    return cf_buf_check(what, err);
 }

@@ -283,7 +283,8 @@ struct cf_app {
     bool wants_quit; /* leaving was asked for once */
     unsigned n_stop; /* ^C one after the other while something runs */
     bool is_done;
-    bool is_dirty; /* something changed since the last frame */
+    bool is_dirty;   /* something changed since the last frame */
+    bool is_undoing; /* the line that runs takes another one back */
 
     cf_buf copied;            /* the register: what was copied last */
     cf_buf output;            /* of the last background command */

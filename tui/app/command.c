@@ -105,8 +105,7 @@ static void cmd_help(cf_app *app, const char *arg)
         cf_app_open_view(app, CF_VIEW_HELP);
         return;
     }
-    cf_app_show(app, CF_VIEW_HELP,
-                &(cf_target){.kind = CF_TARGET_TOPIC, .text = cf_str_from(arg)});
+    cf_app_show(app, CF_VIEW_HELP, &(cf_target){.kind = CF_TARGET_TOPIC, .text = cf_str_from(arg)});
 }
 
 static void cmd_redraw(cf_app *app)
@@ -153,11 +152,41 @@ static void search_again(cf_app *app, int direction)
     }
 }
 
+/* "set NAME=VALUE" as it is now; false: it has no value that could be set. */
+static bool put_setting(const cf_config *c, const char *name, cf_buf *out)
+{
+    cf_buf_adds(out, "set ");
+    if (!cf_config_show(c, name, out)) {
+        return false;
+    }
+    const char *end = strstr(cf_buf_cstr(out), "  (");
+    cf_buf_rewind(out, end != NULL ? (size_t)(end - cf_buf_cstr(out)) : out->n);
+    return strstr(cf_buf_cstr(out), "=(") == NULL;
+}
+
+/* The second of "NAME=VALUE NAME=VALUE"; NULL: there is one. */
+static const char *second_setting(const cf_config *c, const char *arg)
+{
+    for (const char *at = strchr(arg, ' '); at != NULL; at = strchr(at + 1, ' ')) {
+        cf_buf name = CF_BUF_INIT, line = CF_BUF_INIT;
+        size_t n = strcspn(at + 1, "= ");
+        cf_buf_add(&name, at + 1, n);
+        bool is = at[1 + n] == '=' && cf_config_show(c, cf_buf_cstr(&name), &line);
+        cf_buf_deinit(&name);
+        cf_buf_deinit(&line);
+        if (is) {
+            return at + 1;
+        }
+    }
+    return NULL;
+}
+
 static void cmd_set(cf_app *app, const char *arg)
 {
     cf_config *c = cf_app_config(app);
+    const char *rest = NULL;
     cf_error err;
-    cf_buf line = CF_BUF_INIT;
+    cf_buf line = CF_BUF_INIT, was = CF_BUF_INIT;
     if (arg[0] == '\0') {
         cf_app_show(app, CF_VIEW_HELP, &(cf_target){.kind = CF_TARGET_SETTINGS});
         return;
@@ -166,14 +195,27 @@ static void cmd_set(cf_app *app, const char *arg)
     if (strncmp(arg, "extra ", 6) == 0) { /* extra KEY=JSON, as --extra has it */
         snprintf(extra, sizeof extra, "extra=%s", arg + 6);
         arg = extra;
+    } else if ((rest = second_setting(c, arg)) != NULL) {
+        snprintf(extra, sizeof extra, "%.*s", (int)(rest - 1 - arg), arg);
+        cmd_set(app, extra);
+        cmd_set(app, rest);
+        return;
     }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(arg, "="), arg);
     bool asks = name[strlen(name)] == arg[strlen(name)] && c->reply != NULL &&
                 cf_reply_setting_find(name, strlen(name)) < CF_REPLY_SETTINGS;
+    bool has_old = !asks && put_setting(c, name, &was);
     if (!asks && cf_config_set(c, arg, "set", &err) != CF_OK) {
         cf_app_error(app, &err);
+        cf_buf_deinit(&was);
         return;
     }
+    if (has_old && put_setting(c, name, &line) && app->lab != NULL &&
+        strcmp(cf_buf_cstr(&was), cf_buf_cstr(&line)) != 0) {
+        cf_cmd_did_line(app, cf_buf_cstr(&was), cf_buf_cstr(&line));
+    }
+    cf_buf_deinit(&was);
+    cf_buf_reset(&line);
     cf_app_use_theme(app);
     if (app->term != NULL) {
         app->term->ops->mouse(app->term, c->mouse);
@@ -260,8 +302,11 @@ static void cmd_template(cf_app *app, const char *arg)
 static void cmd_constrain(cf_app *app, const char *arg)
 {
     cf_error err;
+    char was[512], now[512];
+    const char *is = cf_lab_constraint(app->lab);
+    snprintf(was, sizeof was, "constrain %s", is[0] != '\0' ? is : "off");
+    snprintf(now, sizeof now, "constrain %s", arg);
     if (arg[0] == '\0') {
-        const char *is = cf_lab_constraint(app->lab);
         cf_edit_set(&app->command_line, cf_str_from("constrain "));
         app->mode = CF_MODE_COMMAND;
         cf_app_say(app, CF_STYLE_DIM,
@@ -270,11 +315,11 @@ static void cmd_constrain(cf_app *app, const char *arg)
                    is[0] != '\0' ? is : "nothing");
     } else if (cf_lab_constrain(app->lab, arg, &err) != CF_OK) {
         cf_app_error(app, &err);
-    } else if (cf_lab_constraint(app->lab)[0] != '\0') {
-        cf_app_say(app, CF_STYLE_OK, "the next replies are constrained to: %s",
-                   cf_lab_constraint(app->lab));
     } else {
-        cf_app_say(app, CF_STYLE_OK, "the next replies are free");
+        is = cf_lab_constraint(app->lab);
+        cf_cmd_did_line(app, was, now);
+        cf_app_say(app, CF_STYLE_OK, "the next replies are %s%s",
+                   is[0] != '\0' ? "constrained to: " : "free", is);
     }
 }
 
@@ -298,8 +343,8 @@ static void cmd_maximize(cf_app *app)
 
 /* A key of a view is not also one of all views: these have an Esc, a text to
  * copy and an "n" of their own. */
-#define STOPS_ITSELF (CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_DIFF) | CF_IN(CF_VIEW_INFLUENCE) | \
-                       CF_IN(CF_VIEW_INSIDE))
+#define STOPS_ITSELF \
+    (CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_DIFF) | CF_IN(CF_VIEW_INFLUENCE) | CF_IN(CF_VIEW_INSIDE))
 #define LEAVES_BY_ESC \
     (CF_IN(CF_VIEW_LIBRARY) | CF_IN(CF_VIEW_HELP) | CF_IN(CF_VIEW_REPLIES) | CF_IN(CF_VIEW_MEDIA))
 #define COPIES_ITSELF (CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_TOOLS))
@@ -401,8 +446,12 @@ const cf_command cf_global_commands[] = {
      CF_WITH(cf_cmd_truncate_now)},
     {"yank", CF_IN_ALL & ~COPIES_ITSELF, "yy", "",
      "copy to the clipboard and to the register that ^Y inserts", CF_RUN(cmd_yank)},
-    {"undo", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_PROMPT), "u", "",
-     "undo the last branch, template, rating, note or import", CF_RUN(cf_cmd_undo)},
+    {"undo", CF_IN_ALL & ~CF_IN(CF_VIEW_TEMPLATES), "u", "",
+     "undo the last branch, template, setting, tag, rating, note, import ...",
+     CF_BY(cf_cmd_undo, 0)},
+    {"redo", CF_IN_ALL, "U <C-r>", "", "do again what was undone last", CF_BY(cf_cmd_undo, 1)},
+    {"undo-list", CF_IN_ALL, "", "", "what was done, and what was undone",
+     CF_RUN(cf_cmd_undo_list)},
     {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",
      "constrain replies to schema FILE, regex R, grammar FILE, choice A|B, json or tools",
      CF_WITH(cmd_constrain)},

@@ -5,6 +5,7 @@
 #include "tui/app/command_undo.h"
 
 #include "core/base/os.h"
+#include "storage/store.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_template.h"
@@ -31,24 +32,51 @@ static void write_file(cf_app *app, const cf_buf *taken_back, cf_buf *what)
     cf_buf_deinit(&now);
 }
 
-void cf_cmd_undo(cf_app *app)
+void cf_cmd_did_line(cf_app *app, const char *back, const char *line)
+{
+    if (!app->is_undoing) {
+        cf_lab_add_undo_line(app->lab, back, line);
+    }
+}
+
+void cf_cmd_undo_list(cf_app *app)
 {
     cf_error err;
-    cf_lab_undone undone;
+    cf_buf_restart(&app->output);
+    if (cf_lab_list_undo(app->lab, &app->output, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    cf_app_open_view(app, CF_VIEW_OUTPUT);
+}
+
+void cf_cmd_undo(cf_app *app, int again)
+{
+    cf_error err;
+    cf_lab_undone undone = {.kind = CF_LAB_UNDO_STORE};
     cf_buf what = CF_BUF_INIT;
-    cf_status st = cf_lab_undo(app->lab, &undone, &what, &err);
+    cf_status st = cf_lab_undo(app->lab, again, &undone, &what, &err);
+    if (st == CF_ENOTFOUND && cf_app_view(app) == CF_VIEW_LIBRARY && app->store != NULL) {
+        st =
+            again ? cf_store_redo(app->store, &what, &err) : cf_store_undo(app->store, &what, &err);
+    }
     if (st != CF_OK) {
         cf_app_say(app, CF_STYLE_WARNING, "%s", err.text);
     } else {
         if (undone.has_file) {
             write_file(app, &undone.text, &what);
         }
+        if (undone.kind == CF_LAB_UNDO_LINE) {
+            app->is_undoing = true;
+            cf_app_command(app, cf_buf_cstr(&undone.text));
+            app->is_undoing = false;
+        }
         for (int v = 0; v < CF_VIEW_COUNT; v++) {
             if (cf_views[v]->stale != NULL) {
                 cf_views[v]->stale(app);
             }
         }
-        cf_app_say(app, CF_STYLE_OK, "undone: %s", cf_buf_cstr(&what));
+        cf_app_say(app, CF_STYLE_OK, "%s: %s", again ? "done again" : "undone", cf_buf_cstr(&what));
     }
     cf_lab_undone_deinit(&undone);
     cf_buf_deinit(&what);

@@ -297,6 +297,7 @@ cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent, bool a
     /* Messages added before a failure are in the tree and are shown. */
     lab->generation++;
     cf_error *why = st == CF_OK ? err : NULL;
+    cf_lab_add_undo(lab, CF_LAB_UNDO_HEAD, cf_conversation_head(lab->talk->conv));
     cf_status at = cf_conversation_set_head(lab->talk->conv, parent, why);
     CF_THEN(at, cf_lab__snapshot(lab, why));
     return st != CF_OK ? st : at;

@@ -13,6 +13,7 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/talk_impl.h"
 #include "tui/lab/talk/turn_map.h"
+#include "tui/lab/talk/undo_stack.h"
 #include "tui/sys/paths.h"
 #include "tui/sys/when.h"
 
@@ -60,7 +61,11 @@ cf_status cf_lab_set_system(cf_lab *lab, cf_str text, size_t *n_copied, cf_error
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     copies c = {lab, 0};
+    cf_uuid before = cf_conversation_head(lab->talk->conv);
     cf_status st = cf_conversation_set_system(lab->talk->conv, text, on_added, &c, err);
+    if (st == CF_OK) {
+        cf_lab_add_undo(lab, CF_LAB_UNDO_HEAD, before);
+    }
     if (n_copied != NULL) {
         *n_copied = c.n;
     }

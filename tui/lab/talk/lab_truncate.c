@@ -8,6 +8,7 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_options.h"
 #include "tui/lab/talk/talk_impl.h"
+#include "tui/lab/talk/undo_stack.h"
 
 enum { WORDS = 60 };
 
@@ -33,7 +34,11 @@ static void on_copied(void *ud, const cf_turn *turn, cf_uuid from)
 cf_status cf_lab_truncate(cf_lab *lab, const cf_truncation *plan, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
+    cf_uuid before = cf_conversation_head(lab->talk->conv);
     cf_status st = cf_conversation_truncate(lab->talk->conv, plan, on_copied, lab, err);
+    if (st == CF_OK) {
+        cf_lab_add_undo(lab, CF_LAB_UNDO_HEAD, before);
+    }
     cf_error why;
     cf_status seen = cf_lab__snapshot(lab, st == CF_OK ? err : &why);
     return st != CF_OK ? st : seen;

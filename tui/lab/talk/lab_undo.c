@@ -39,17 +39,43 @@ static cf_status template_back(cf_lab *lab, const cf_lab_undo_step *step, cf_lab
     return cf_lab__set_template(lab, name, cf_buf_str(&step->source), err);
 }
 
+/* What takes the step back again, made before it is done. */
+static cf_status invert(const cf_lab *lab, const cf_lab_undo_step *step, cf_lab_undo_step *back,
+                        cf_error *err)
+{
+    *back = (cf_lab_undo_step){.kind = step->kind,
+                               .conv = step->conv,
+                               .head = cf_conversation_head(lab->talk->conv),
+                               .has_file = step->has_file};
+    if (step->kind == CF_LAB_UNDO_TEMPLATE) {
+        cf_str now = lab->engine.template_source;
+        cf_buf_adds(&back->name, lab->engine.template_name);
+        cf_buf_add(&back->source, now.p, now.n);
+    } else if (step->kind == CF_LAB_UNDO_LINE) {
+        cf_buf_add(&back->name, cf_buf_cstr(&step->source), step->source.n);
+        cf_buf_add(&back->source, cf_buf_cstr(&step->name), step->name.n);
+    }
+    CF_TRY(cf_buf_check(&back->name, err));
+    return cf_buf_check(&back->source, err);
+}
+
 /* *is_done false: the step is of another conversation, or changes nothing. */
-static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step, cf_lab_undone *out,
-                           cf_buf *what, bool *is_done, cf_error *err)
+static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step, bool again,
+                           cf_lab_undone *out, cf_buf *what, bool *is_done, cf_error *err)
 {
     out->kind = step->kind;
     *is_done = true;
-    if (step->kind == CF_LAB_UNDO_STORE) {
-        return cf_store_undo(lab->store, what, err);
-    }
-    if (step->kind == CF_LAB_UNDO_TEMPLATE) {
+    switch (step->kind) {
+    case CF_LAB_UNDO_STORE:
+        return again ? cf_store_redo(lab->store, what, err) : cf_store_undo(lab->store, what, err);
+    case CF_LAB_UNDO_TEMPLATE:
         return template_back(lab, step, out, what, err);
+    case CF_LAB_UNDO_LINE:
+        cf_buf_add(&out->text, cf_buf_cstr(&step->name), step->name.n);
+        cf_buf_addf(what, ":%s", cf_buf_cstr(again ? &step->name : &step->source));
+        return cf_buf_check(&out->text, err);
+    case CF_LAB_UNDO_HEAD:
+        break;
     }
     if (!cf_uuid_eq(step->conv, lab->talk->conv_id) ||
         cf_uuid_eq(step->head, cf_conversation_head(lab->talk->conv))) {
@@ -57,41 +83,87 @@ static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step, cf_lab_und
         return CF_OK;
     }
     CF_TRY(back_to(lab, step->head, err));
-    cf_buf_adds(what, "the branch before is shown; the other one stays in the "
-                      "tree");
+    cf_buf_adds(what, again ? "the branch is shown again"
+                            : "the branch before is shown; the other one stays in the tree");
     return CF_OK;
 }
 
-cf_status cf_lab_undo(cf_lab *lab, cf_lab_undone *out, cf_buf *what, cf_error *err)
+cf_status cf_lab_undo(cf_lab *lab, bool again, cf_lab_undone *out, cf_buf *what, cf_error *err)
 {
-    cf_lab_talk *talk = lab->talk;
+    cf_lab_undo_stack *from = again ? &lab->talk->redo : &lab->talk->undo;
+    cf_lab_undo_stack *to = again ? &lab->talk->undo : &lab->talk->redo;
     *out = (cf_lab_undone){.has_file = false};
     CF_TRY(cf_lab_need_idle(lab, err));
-    while (talk->undo.n > 0) {
-        cf_lab_undo_step step = talk->undo.step[--talk->undo.n];
-        bool is_done;
-        cf_status st = take_back(lab, &step, out, what, &is_done, err);
+    while (from->n > 0) {
+        cf_lab_undo_step step = from->step[--from->n], back;
+        bool is_done = true;
+        cf_status st = invert(lab, &step, &back, err);
+        CF_THEN(st, take_back(lab, &step, again, out, what, &is_done, err));
         cf_lab__forget_step(&step);
-        if (st != CF_OK || is_done) {
-            return st == CF_OK ? cf_buf_check(what, err) : st;
+        if (st == CF_OK && is_done) {
+            cf_lab__push_step(to, &back);
+            return cf_buf_check(what, err);
         }
+        cf_lab__forget_step(&back);
+        CF_TRY(st);
     }
     return cf_fail(err, CF_ENOTFOUND,
-                   "nothing to undo here; u in the library (6) takes changes "
-                   "of saved conversations back");
+                   again ? "nothing to redo"
+                         : "nothing to undo; u in the library (6) goes on with changes of "
+                           "sessions before this one");
 }
 
-cf_status cf_lab_undo_store(cf_lab *lab, cf_buf *what, cf_error *err)
+/* A line about a step; a change of the history is the next of `changes` that
+ * begins with `mark`. */
+static void list_step(const cf_lab_undo_step *step, char mark, const char **changes, cf_buf *out)
 {
-    cf_lab_talk *talk = lab->talk;
-    CF_TRY(cf_store_undo(lab->store, what, err));
-    for (size_t i = talk->undo.n; i-- > 0;) {
-        if (talk->undo.step[i].kind == CF_LAB_UNDO_STORE) {
-            talk->undo.n--;
-            memmove(talk->undo.step + i, talk->undo.step + i + 1,
-                    (talk->undo.n - i) * sizeof *talk->undo.step);
-            break;
+    size_t n = 0;
+    switch (step->kind) {
+    case CF_LAB_UNDO_LINE:
+        cf_buf_addf(out, "%c  :%s\n", mark, cf_buf_cstr(mark == '+' ? &step->source : &step->name));
+        break;
+    case CF_LAB_UNDO_TEMPLATE:
+        cf_buf_addf(out, "%c  another template than %s\n", mark, cf_buf_cstr(&step->name));
+        break;
+    case CF_LAB_UNDO_HEAD:
+        cf_buf_addf(out, "%c  a branch\n", mark);
+        break;
+    case CF_LAB_UNDO_STORE:
+        while (**changes != '\0' && **changes != mark) {
+            *changes += strcspn(*changes, "\n") + 1;
+        }
+        n = strcspn(*changes, "\n");
+        cf_buf_addf(out, "%c  %.*s\n", mark, n > 0 ? (int)n - 1 : 0, *changes + (n > 0));
+        *changes += n + (n > 0);
+        break;
+    }
+}
+
+cf_status cf_lab_list_undo(const cf_lab *lab, cf_buf *out, cf_error *err)
+{
+    const cf_lab_undo_stack *done = &lab->talk->undo, *back = &lab->talk->redo;
+    cf_buf changes = CF_BUF_INIT;
+    cf_status st = lab->store != NULL ? cf_store_list_changes(lab->store, &changes, err) : CF_OK;
+    const char *at = cf_buf_cstr(&changes);
+    cf_buf_adds(out, "In this session, newest first: + was done, - was taken back.\n"
+                     "u takes the topmost + back; U or ^R does the lowest - again.\n\n");
+    for (size_t i = 0; i < back->n; i++) {
+        list_step(&back->step[i], '-', &at, out);
+    }
+    at = cf_buf_cstr(&changes);
+    for (size_t i = done->n; i-- > 0;) {
+        list_step(&done->step[i], '+', &at, out);
+    }
+    cf_buf_adds(out, done->n + back->n == 0 ? "   nothing yet\n" : "");
+    if (changes.n > 0) {
+        cf_buf_adds(out, "\nOf saved conversations, earlier sessions included:\n\n");
+        for (const char *line = cf_buf_cstr(&changes); *line != '\0';) {
+            int n = (int)strcspn(line, "\n");
+            cf_buf_addf(out, "%c  %.*s\n", line[0], n - 1, line + 1);
+            line += n + 1;
         }
     }
-    return CF_OK;
+    cf_buf_deinit(&changes);
+    CF_THEN(st, cf_buf_check(out, err));
+    return st;
 }

@@ -68,7 +68,8 @@ enum { CF_LAB_UNDO_MAX = 100 };
 typedef struct cf_lab_undo_step {
     cf_lab_undo_kind kind;
     cf_uuid conv, head;
-    cf_buf name, source; /* of the template that was in use */
+    cf_buf name, source; /* of the template that was in use; or the line that takes
+                            it back, and the one that was given */
     bool has_file;
 } cf_lab_undo_step;
 
@@ -103,7 +104,7 @@ typedef struct cf_lab_talk {
     char vendor_text[CF_EXTRA_MAX]; /* what it was made of */
     cf_lab_own_template tpl;
     cf_lab_adapter_choice adapters;
-    cf_lab_undo_stack undo;
+    cf_lab_undo_stack undo, redo;
 } cf_lab_talk;
 
 /* An empty conversation, and everything back. */
@@ -118,6 +119,9 @@ CF_MUST_USE cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str
                                            cf_error *err);
 void cf_lab__undo_deinit(cf_lab *lab);
 void cf_lab__forget_step(cf_lab_undo_step *step);
+/* Puts a step on top, which the stack owns then; the lowest goes where it is
+ * full. */
+void cf_lab__push_step(cf_lab_undo_stack *stack, const cf_lab_undo_step *step);
 
 /* The record of a reply, made when there is none; NULL when memory
  * ran out. */

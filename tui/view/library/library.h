@@ -119,7 +119,6 @@ void cf_library__rename(cf_app *app, const char *arg);
 /* Moves to the place `place`, or from it back to the others. */
 void cf_library__move(cf_app *app, int place);
 void cf_library__export(cf_app *app, const char *arg);
-void cf_library__undo(cf_app *app);
 /* Answers the pending question. */
 bool cf_library__key(cf_app *app, cf_key key);
 

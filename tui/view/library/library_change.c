@@ -159,8 +159,9 @@ void cf_library__rename(cf_app *app, const char *arg)
     if (st == CF_OK && !cf_library__go_to(app, id) && s->filter[0] != '\0') {
         cf_library__filter(app, "");
         (void)cf_library__go_to(app, id);
-        cf_app_say(app, CF_STYLE_OK, "renamed; the filter does not hold it any more, so all are "
-                                     "listed");
+        cf_app_say(app, CF_STYLE_OK,
+                   "renamed; the filter does not hold it any more, so all are "
+                   "listed");
     }
 }
 
@@ -201,20 +202,4 @@ bool cf_library__key(cf_app *app, cf_key key)
         break;
     }
     return true;
-}
-
-void cf_library__undo(cf_app *app)
-{
-    if (app->store == NULL) {
-        return;
-    }
-    cf_buf what = CF_BUF_INIT;
-    cf_error err;
-    if (cf_lab_undo_store(app->lab, &what, &err) != CF_OK) {
-        cf_app_error(app, &err);
-    } else {
-        cf_library__reload(app);
-        cf_app_say(app, CF_STYLE_OK, "undone: %s", cf_buf_cstr(&what));
-    }
-    cf_buf_deinit(&what);
 }

@@ -820,8 +820,6 @@ static const cf_command library_commands[] = {
      "this one or the ticked ones, with all branches; .md is Markdown; confab, "
      "openai, sharegpt, converse, litert, llama-app",
      CF_WITH(cf_library__export)},
-    {"undo", CF_IN(CF_VIEW_LIBRARY), "u", "", "take the last change or import back",
-     CF_RUN(cf_library__undo)},
     {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare", CF_BY(mark, 0)},
     {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", CF_BY(mark, 1)},
     {"tick", CF_IN(CF_VIEW_LIBRARY), "<Space>", "", "tick it, for what is done with several",

@@ -661,6 +661,13 @@ static void edit(cf_app *app, uint32_t line)
     }
 }
 
+static void templates_changed(cf_app *app)
+{
+    if (cf_app_view(app) == CF_VIEW_TEMPLATES) {
+        reload(app);
+    }
+}
+
 /* A text that does not compile goes first; its file gets the one in use. */
 static void cmd_undo(cf_app *app)
 {
@@ -669,8 +676,7 @@ static void cmd_undo(cf_app *app)
     cf_error err;
     if (s->edit.n == 0 || s->has_deleted) {
         s->has_deleted = false;
-        cf_cmd_undo(app);
-        reload(app);
+        cf_cmd_undo(app, 0);
         return;
     }
     bool has_file = e != NULL && strcmp(s->edit_name, e->name) == 0 && is_in_file(s, e);
@@ -904,6 +910,7 @@ const cf_view_ops cf_view_templates = {
     .search = templates_search,
     .status = templates_status,
     .show = templates_show,
+    .stale = templates_changed,
     .text = templates_text,
     .click = templates_click,
     .wheel = templates_wheel,

@@ -237,6 +237,18 @@ static void test_undo__many_at_once(void **state)
     q.tag = cf_str_from("new");
     T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
     assert_int_equal(n, 0);
+    /* And again, in the order in which it was done; until something else is. */
+    T_OK(cf_store_redo(s, &what, &err), err);
+    T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
+    assert_int_equal(n, before);
+    T_OK(cf_store_redo(s, &what, &err), err);
+    assert_string_equal(cf_buf_cstr(&what), want);
+    T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
+    assert_int_equal(n, 0);
+    assert_int_equal(cf_store_redo(s, &what, &err), CF_ENOTFOUND);
+    T_OK(cf_store_undo(s, &what, &err), err);
+    T_OK(cf_store_set_title(s, ids[0], cf_str_from("a title that none has"), &err), err);
+    assert_int_equal(cf_store_redo(s, &what, &err), CF_ENOTFOUND);
     T_OK(cf_store_check(s, NULL, NULL, &n_found, &err), err);
     assert_int_equal(n_found, 0);
     cf_buf_deinit(&what);
