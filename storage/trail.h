@@ -53,12 +53,22 @@ typedef struct cf_trail_message {
     int64_t time_ms;        /* 0: unknown */
 } cf_trail_message;
 
-/* One request and its usage; input + cache_read + cache_creation is the whole
- * prompt, output is everything generated, reasoning a part of it. */
+/* Tokens: input + cache_read + cache_creation is the whole prompt, output is
+ * everything generated, reasoning a part of it. */
+typedef struct cf_trail_usage {
+    int64_t input, cache_read, cache_creation, output, reasoning;
+} cf_trail_usage;
+
+static inline int64_t cf_trail_prompt(const cf_trail_usage *u)
+{
+    return u->input + u->cache_read + u->cache_creation;
+}
+
+/* One request. */
 typedef struct cf_trail_step {
     size_t n;                  /* from 1 */
     cf_trail_message *message; /* the reply; NULL: the file has none */
-    int64_t input, cache_read, cache_creation, output, reasoning;
+    cf_trail_usage used;
     cf_str stop, model;              /* empty: unknown */
     cf_trail_message **not_returned; /* [n_not_returned], replies whose reasoning it lacks */
     size_t n_not_returned;
@@ -112,10 +122,10 @@ typedef struct cf_trail {
     int64_t started_ms, ended_ms; /* 0: unknown */
     const cf_str *models;         /* [n_models], in order of first use */
     size_t n_models;
-    cf_trail_event *events; /* [n_events] */
+    cf_trail_event *events;       /* [n_events] */
     size_t n_events;
     size_t n_messages, n_calls, n_steps;
-    cf_trail_left_out *left_out; /* [n_left_out] */
+    cf_trail_left_out *left_out;  /* [n_left_out] */
     size_t n_left_out;
 } cf_trail;
 
@@ -183,8 +193,8 @@ typedef struct cf_trail_finding {
 
 typedef struct cf_trail_findings {
     cf_arena arena;
-    cf_trail_finding *v; /* [n], heap, by `at` */
-    size_t n, cap;
+    cf_trail_finding *v; /* [n], by `at` */
+    size_t n;
 } cf_trail_findings;
 
 const char *cf_trail_finding_name(cf_trail_finding_kind kind);
@@ -201,7 +211,8 @@ int64_t cf_trail_window(cf_str model);
 /* Tokens and calls that add up. */
 typedef struct cf_trail_sum {
     size_t n_steps, n_calls, n_failed; /* failed: calls whose results are errors */
-    int64_t input, cache_read, cache_creation, output, reasoning, ms;
+    cf_trail_usage used;
+    int64_t ms;
     double cost; /* in the money of the price list; 0 without one */
 } cf_trail_sum;
 
@@ -224,10 +235,11 @@ typedef struct cf_trail_group {
 } cf_trail_group;
 
 typedef struct cf_trail_steps {
-    cf_trail_row *rows; /* [n_rows], heap; sub-agents after what began them */
+    cf_arena arena;
+    cf_trail_row *rows; /* [n_rows], sub-agents after what began them */
     size_t n_rows;
-    cf_trail_group *agents, *tools; /* heap; the first agent is the main one */
-    size_t n_agents, n_tools, cap_agents, cap_tools;
+    cf_trail_group *agents, *tools; /* the first agent is the main one */
+    size_t n_agents, n_tools;
     cf_trail_sum sum;
 } cf_trail_steps;
 
@@ -261,8 +273,9 @@ typedef struct cf_trail_item {
 } cf_trail_item;
 
 typedef struct cf_trail_context {
-    cf_trail_item *v; /* [n], heap */
-    size_t n, cap;
+    cf_arena arena;
+    cf_trail_item *v; /* [n] */
+    size_t n;
 } cf_trail_context;
 
 /* Of the step whose event is at a place.  CF_ENOMEM. */
@@ -283,12 +296,14 @@ typedef enum cf_trail_change {
 typedef struct cf_trail_diff_row {
     cf_trail_change change;
     cf_trail_item before, after; /* of SAME both are set */
+    size_t place;                /* in the context after; of LEFT in the one before */
     size_t same_bytes;           /* of CHANGED: how many bytes both begin with */
 } cf_trail_diff_row;
 
 typedef struct cf_trail_diff {
-    cf_trail_diff_row *v; /* [n], heap */
-    size_t n, cap;
+    cf_arena arena;
+    cf_trail_diff_row *v; /* [n] */
+    size_t n;
 } cf_trail_diff;
 
 CF_MUST_USE cf_status cf_trail_diff_make(cf_trail_diff *out, const cf_trail_context *before,
@@ -306,8 +321,9 @@ typedef struct cf_trail_sentence {
 } cf_trail_sentence;
 
 typedef struct cf_trail_sentences {
-    cf_trail_sentence *v; /* [n], heap */
-    size_t n, cap;
+    cf_arena arena;
+    cf_trail_sentence *v; /* [n] */
+    size_t n;
 } cf_trail_sentences;
 
 /* `at`: the compaction's event.  CF_ENOMEM. */

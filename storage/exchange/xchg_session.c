@@ -83,9 +83,9 @@ static void put_step(talk *k, const cf_trail_step *s)
             *r = cf_store_run_none();
             r->engine = cf_str_from(k->t->format);
             r->model = cf_build__str(b, s->model);
-            r->n_prompt = s->input + s->cache_read + s->cache_creation;
-            r->n_kept = s->cache_read;
-            r->n_reply = s->output;
+            r->n_prompt = cf_trail_prompt(&s->used);
+            r->n_kept = s->used.cache_read;
+            r->n_reply = s->used.output;
             r->stop_reason = cf_build__str(b, s->stop);
             b->turns[i].run = r;
             return;

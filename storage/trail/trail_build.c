@@ -4,6 +4,7 @@
 #include "storage/trail/trail_build.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -14,14 +15,54 @@ const char *cf_trail_role_name(cf_trail_role role)
     return names[role];
 }
 
+/* ---- lists --------------------------------------------------------------- */
+
+/* A place to write to where memory ran out; the next ones are others. */
+static void *spare(size_t size)
+{
+    enum { PLACES = 16, BYTES = 512 };
+    static _Thread_local union {
+        max_align_t align;
+        unsigned char bytes[BYTES];
+    } places[PLACES];
+    static _Thread_local unsigned next;
+    CF_ASSERT(size <= BYTES);
+    return memset(places[next++ % PLACES].bytes, 0, size);
+}
+
+void *trail_new(cf_arena *a, size_t size)
+{
+    void *p = cf_arena_calloc(a, 1, size);
+    return p != NULL ? p : spare(size);
+}
+
+/* Lists double at the powers of two. */
+void *trail_push(cf_arena *a, void *v, size_t *n, size_t size)
+{
+    char *items;
+    memcpy(&items, v, sizeof items);
+    if ((*n & (*n - 1)) == 0) { /* also of none */
+        char *more = *n <= SIZE_MAX / 2 ? cf_arena_calloc(a, *n == 0 ? 1 : 2 * *n, size) : NULL;
+        if (more == NULL) {
+            return spare(size);
+        }
+        if (*n != 0) {
+            memcpy(more, items, *n * size);
+        }
+        memcpy(v, &more, sizeof more);
+        items = more;
+    }
+    return a->failed ? spare(size) : memset(items + (*n)++ * size, 0, size);
+}
+
+/* ---- the trail ----------------------------------------------------------- */
+
 cf_status trail_begin(trail_reader *r, const char *format, const char *path, cf_error *err)
 {
-    *r = (trail_reader){.err = err};
-    r->t = cf_calloc(1, sizeof *r->t);
+    *r = (trail_reader){.t = cf_calloc(1, sizeof *r->t)};
     if (r->t == NULL) {
         return cf_oom(err);
     }
-    cf_arena_init(&r->t->arena, 0);
     r->t->format = format;
     r->t->path = trail_copy(r, cf_str_from(path));
     return CF_OK;
@@ -31,20 +72,21 @@ static void free_trail(cf_trail *t)
 {
     if (t != NULL) {
         cf_arena_deinit(&t->arena);
-        cf_free(t->events);
-        cf_free(t->left_out);
         cf_free(t);
     }
 }
 
+bool trail_failed(const trail_reader *r)
+{
+    return r->failed || r->scratch.failed || r->t->arena.failed;
+}
+
 void trail_drop(trail_reader *r)
 {
-    for (size_t i = 0; i < r->n_lanes; i++) {
-        cf_free(r->lanes[i]->items);
+    for (size_t i = 0; i < r->n_values; i++) {
+        json_decref(r->values[i]);
     }
-    cf_free(r->lanes);
-    cf_free(r->models);
-    trail_index_free(&r->model_places);
+    cf_arena_deinit(&r->scratch);
     free_trail(r->t);
     *r = (trail_reader){0};
 }
@@ -58,56 +100,26 @@ void cf_trails_deinit(cf_trails *t)
     *t = (cf_trails){0};
 }
 
-/* ---- numbers ------------------------------------------------------------- */
-
 static void number_item(cf_trail *t, const trail_lane *lane, cf_trail_event *e, size_t *last)
 {
     e->is_branch = lane->is_branch;
     e->branch = lane->is_branch && lane->from != NULL ? lane->from->n : 0;
-    switch (e->kind) {
-    case CF_TRAIL_MESSAGE:
+    if (e->kind == CF_TRAIL_MESSAGE) {
         *last = e->as.message->n = ++t->n_messages;
         t->n_calls += e->as.message->n_calls;
-        break;
-    case CF_TRAIL_STEP:
+    } else if (e->kind == CF_TRAIL_STEP) {
         e->as.step->n = ++t->n_steps;
-        break;
-    case CF_TRAIL_COMPACTION:
+    } else if (e->kind == CF_TRAIL_COMPACTION) {
         e->as.compaction->before = *last;
-        break;
-    case CF_TRAIL_ABORTED:
+    } else if (e->kind == CF_TRAIL_ABORTED) {
         e->as.aborted = *last;
-        break;
-    case CF_TRAIL_AGENT:
-        break;
     }
 }
 
-static void link_events(trail_reader *r)
-{
-    trail_index agents = {0};
-    for (size_t i = r->t->n_events; i-- > 0;) {
-        cf_str key = trail_agent_key(r->t->events[i].agent);
-        r->t->events[i].next = trail_find(&agents, key);
-        trail_put(r, &agents, key, i);
-    }
-    trail_index_free(&agents);
-}
-
-cf_status trail_finish(trail_reader *r, cf_trails *out, cf_error *err)
+static void put_events(trail_reader *r)
 {
     cf_trail *t = r->t;
-    size_t n = 0;
-    for (size_t i = 0; i < r->n_lanes; i++) {
-        n += r->lanes[i]->n;
-    }
-    t->events = cf_alloc(n * sizeof *t->events);
-    cf_str *models = cf_arena_alloc(&t->arena, r->t->n_models * sizeof *models);
-    if (t->events == NULL || models == NULL || r->failed || t->arena.failed ||
-        !cf_grow(&out->v, &out->cap, out->n + 1, sizeof *out->v)) {
-        trail_drop(r);
-        return cf_oom(err);
-    }
+    trail_index agents = {0};
     for (size_t i = 0; i < r->n_lanes; i++) {
         trail_lane *lane = r->lanes[i];
         size_t last = lane->from != NULL ? lane->from->n : 0;
@@ -116,25 +128,40 @@ cf_status trail_finish(trail_reader *r, cf_trails *out, cf_error *err)
             t->events[t->n_events++] = lane->items[k];
         }
     }
-    link_events(r);
-    if (r->failed) {
-        trail_drop(r);
-        return cf_oom(err);
+    for (size_t i = t->n_events; i-- > 0;) {
+        cf_str key = trail_agent_key(t->events[i].agent);
+        t->events[i].next = trail_find(&agents, key);
+        trail_put(&r->scratch, &agents, key, i);
     }
-    if (t->n_models != 0) {
-        memcpy(models, r->models, t->n_models * sizeof *models);
-    }
-    t->models = models;
-    out->v[out->n++] = t;
-    r->t = NULL;
-    trail_drop(r);
-    return CF_OK;
 }
 
-cf_status trail_end(trail_reader *r, cf_status st, cf_trails *out, cf_error *err)
+/* A list of the reader's in the trail's memory. */
+static void *keep_list(cf_trail *t, const void *v, size_t n, size_t size)
 {
+    void *p = cf_arena_calloc(&t->arena, n, size);
+    return p != NULL && n != 0 ? memcpy(p, v, n * size) : p;
+}
+
+cf_status trail_finish(trail_reader *r, cf_status st, cf_trails *out, cf_error *err)
+{
+    cf_trail *t = r->t;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_lanes; i++) {
+        n += r->lanes[i]->n;
+    }
     if (st == CF_OK) {
-        return trail_finish(r, out, err);
+        t->events = cf_arena_calloc(&t->arena, n, sizeof *t->events);
+        t->models = keep_list(t, r->models, t->n_models = r->n_models, sizeof *r->models);
+        t->left_out = keep_list(t, r->left_out, t->n_left_out = r->n_left_out, sizeof *r->left_out);
+        if (t->events != NULL) {
+            put_events(r);
+        }
+        if (trail_failed(r) || !cf_grow(&out->v, &out->cap, out->n + 1, sizeof *out->v)) {
+            st = cf_oom(err);
+        } else {
+            out->v[out->n++] = t;
+            r->t = NULL;
+        }
     }
     trail_drop(r);
     return st;
@@ -142,17 +169,9 @@ cf_status trail_end(trail_reader *r, cf_status st, cf_trails *out, cf_error *err
 
 /* ---- memory -------------------------------------------------------------- */
 
-void *trail_alloc(trail_reader *r, size_t n, size_t size)
-{
-    return cf_arena_calloc(&r->t->arena, n, size);
-}
-
 cf_str trail_copy(trail_reader *r, cf_str s)
 {
-    if (s.n == 0) {
-        return cf_str_make("", 0);
-    }
-    const char *p = cf_arena_strndup(&r->t->arena, s.p, s.n);
+    const char *p = s.n != 0 ? cf_arena_strndup(&r->t->arena, s.p, s.n) : NULL;
     return p != NULL ? cf_str_make(p, s.n) : cf_str_make("", 0);
 }
 
@@ -164,9 +183,32 @@ cf_str trail_take(trail_reader *r, cf_buf *b)
     return s;
 }
 
+cf_str trail_pair(trail_reader *r, cf_str a, cf_str b)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_add(&text, a.p, a.n);
+    cf_buf_addc(&text, ' ');
+    cf_buf_add(&text, b.p, b.n);
+    return trail_take(r, &text);
+}
+
 cf_str trail_json_str(trail_reader *r, const json_t *obj, const char *key)
 {
     return trail_copy(r, cf_json_get_str(obj, key));
+}
+
+void trail_fill(trail_reader *r, cf_str *to, const json_t *obj, const char *key)
+{
+    *to = to->n != 0 ? *to : trail_json_str(r, obj, key);
+}
+
+const json_t *trail_hold(trail_reader *r, const json_t *v)
+{
+    json_t **place = trail_push(&r->scratch, &r->values, &r->n_values, sizeof *place);
+    if (r->scratch.failed) { /* nobody would release it */
+        return NULL;
+    }
+    return *place = json_incref(cf_json_ref(v));
 }
 
 cf_str trail_json(trail_reader *r, const json_t *v)
@@ -180,7 +222,6 @@ cf_str trail_json(trail_reader *r, const json_t *v)
     return trail_take(r, &b);
 }
 
-/* Arguments that come as text are values where that is JSON. */
 cf_str trail_arguments(trail_reader *r, const json_t *v)
 {
     json_t *inner = NULL;
@@ -202,34 +243,37 @@ cf_str trail_value_text(trail_reader *r, const json_t *v)
     return v == NULL || json_is_null(v) ? cf_str_make("", 0) : trail_json(r, v);
 }
 
-void trail_join(trail_text *t, cf_str piece)
-{
-    if (t->has_any) {
-        cf_buf_addc(&t->b, '\n');
-    }
-    t->has_any = true;
-    cf_buf_add(&t->b, piece.p, piece.n);
-}
-
-cf_str trail_joined(trail_reader *r, trail_text *t)
-{
-    t->has_any = false;
-    return trail_take(r, &t->b);
-}
-
-/* ---- items --------------------------------------------------------------- */
+/* ---- lanes --------------------------------------------------------------- */
 
 trail_lane *trail_add_lane(trail_reader *r, cf_str agent)
 {
-    static trail_lane nowhere; /* takes nothing: memory ran out */
-    trail_lane *lane = trail_alloc(r, 1, sizeof *lane);
-    if (lane == NULL || !cf_grow(&r->lanes, &r->cap_lanes, r->n_lanes + 1, sizeof *r->lanes)) {
-        r->failed = true;
-        return &nowhere;
-    }
+    trail_lane *lane = trail_new(&r->scratch, sizeof *lane);
+    *(trail_lane **)trail_push(&r->scratch, &r->lanes, &r->n_lanes, sizeof lane) = lane;
     lane->agent = agent;
-    r->lanes[r->n_lanes++] = lane;
     return lane;
+}
+
+trail_lane *trail_add_branch(trail_reader *r, cf_str agent, const cf_trail_message *from)
+{
+    trail_lane *lane = trail_add_lane(r, agent);
+    lane->is_branch = true;
+    lane->from = from;
+    return lane;
+}
+
+trail_lane *trail_add_agent(trail_reader *r, cf_str id, cf_str title)
+{
+    trail_lane *lane = trail_add_lane(r, id);
+    lane->begun = trail_agent(r, lane, id, title);
+    return lane;
+}
+
+void trail_began(trail_reader *r, cf_str agent, cf_str call_id)
+{
+    if (trail_find(&r->begun, agent) == TRAIL_NONE) {
+        trail_put(&r->scratch, &r->begun, agent, r->n_calls);
+        *(cf_str *)trail_push(&r->scratch, &r->calls, &r->n_calls, sizeof call_id) = call_id;
+    }
 }
 
 /* Appends the lanes that the calls of `lane` began. */
@@ -263,17 +307,18 @@ void trail_order(trail_reader *r)
 {
     trail_index begun = {0};
     size_t n = 0;
-    trail_lane **out = cf_alloc((r->n_lanes + 1) * sizeof *out);
+    trail_lane **out = cf_arena_calloc(&r->scratch, r->n_lanes + 1, sizeof *out);
     if (out == NULL || r->n_lanes == 0) {
-        r->failed = r->failed || out == NULL;
-        cf_free(out);
         return;
     }
     for (size_t i = r->n_lanes; i-- > 1;) {
-        trail_lane *lane = r->lanes[i];
-        if (!lane->is_branch) {
-            lane->next = trail_find(&begun, lane->parent_call);
-            trail_put(r, &begun, lane->parent_call, i);
+        cf_trail_agent *a = r->lanes[i]->begun;
+        size_t at = a != NULL ? trail_find(&r->begun, a->id) : TRAIL_NONE;
+        if (a != NULL) {
+            a->parent_call =
+                a->parent_call.n == 0 && at < r->n_calls ? r->calls[at] : a->parent_call;
+            r->lanes[i]->next = trail_find(&begun, a->parent_call);
+            trail_put(&r->scratch, &begun, a->parent_call, i);
         }
     }
     r->lanes[0]->is_placed = true;
@@ -283,126 +328,64 @@ void trail_order(trail_reader *r)
     }
     place_rest(r, false, out, &n);
     place_rest(r, true, out, &n);
-    trail_index_free(&begun);
-    cf_free(r->lanes);
-    r->lanes = out;
-    r->cap_lanes = r->n_lanes + 1;
+    memcpy(r->lanes, out, n * sizeof *out);
 }
+
+/* ---- items --------------------------------------------------------------- */
 
 static cf_trail_event *add_item(trail_reader *r, trail_lane *lane, cf_trail_kind kind)
 {
-    if (r->failed || !cf_grow(&lane->items, &lane->cap, lane->n + 1, sizeof *lane->items)) {
-        r->failed = true;
-        return NULL;
-    }
-    cf_trail_event *e = &lane->items[lane->n];
+    cf_trail_event *e = trail_push(&r->scratch, &lane->items, &lane->n, sizeof *e);
     *e = (cf_trail_event){.kind = kind, .agent = lane->agent};
     return e;
 }
 
 void trail_add_message(trail_reader *r, trail_lane *lane, cf_trail_message *m)
 {
-    cf_trail_event *e = add_item(r, lane, CF_TRAIL_MESSAGE);
-    if (e != NULL) {
-        e->as.message = m;
-        lane->n++;
-    }
-}
-
-/* An item of a kind with a struct of `size` bytes, which is returned. */
-static void *add_with(trail_reader *r, trail_lane *lane, cf_trail_kind kind, size_t size)
-{
-    cf_trail_event *e = add_item(r, lane, kind);
-    void *p = trail_alloc(r, 1, size);
-    if (e == NULL || p == NULL) {
-        r->failed = true;
-        return NULL;
-    }
-    e->as.message = p;
-    lane->n++;
-    return p;
+    add_item(r, lane, CF_TRAIL_MESSAGE)->as.message = m;
 }
 
 cf_trail_message *trail_message(trail_reader *r, trail_lane *lane, cf_trail_role role)
 {
-    static _Thread_local cf_trail_message spare; /* written to where memory ran out */
-    cf_trail_message *m = add_with(r, lane, CF_TRAIL_MESSAGE, sizeof *m);
-    if (m == NULL) {
-        spare = (cf_trail_message){0};
-        m = &spare;
-    }
+    cf_trail_message *m = trail_new(&r->t->arena, sizeof *m);
     m->role = role;
+    trail_add_message(r, lane, m);
     return m;
 }
 
 cf_trail_step *trail_step(trail_reader *r, trail_lane *lane, cf_trail_message *reply)
 {
-    static _Thread_local cf_trail_step spare;
-    cf_trail_step *s = add_with(r, lane, CF_TRAIL_STEP, sizeof *s);
-    if (s == NULL) {
-        spare = (cf_trail_step){0};
-        s = &spare;
-    }
+    cf_trail_step *s = trail_new(&r->t->arena, sizeof *s);
     s->message = reply;
     s->model = reply != NULL ? reply->model : cf_str_make("", 0);
+    add_item(r, lane, CF_TRAIL_STEP)->as.step = s;
     return s;
 }
 
 cf_trail_compaction *trail_compaction(trail_reader *r, trail_lane *lane)
 {
-    static _Thread_local cf_trail_compaction spare;
-    cf_trail_compaction *c = add_with(r, lane, CF_TRAIL_COMPACTION, sizeof *c);
-    if (c == NULL) {
-        spare = (cf_trail_compaction){0};
-        c = &spare;
-    }
+    cf_trail_compaction *c = trail_new(&r->t->arena, sizeof *c);
+    add_item(r, lane, CF_TRAIL_COMPACTION)->as.compaction = c;
     return c;
 }
 
-cf_trail_agent *trail_agent(trail_reader *r, trail_lane *lane, cf_str id)
+cf_trail_agent *trail_agent(trail_reader *r, trail_lane *lane, cf_str id, cf_str title)
 {
-    static _Thread_local cf_trail_agent spare;
-    cf_trail_agent *a = add_with(r, lane, CF_TRAIL_AGENT, sizeof *a);
-    if (a == NULL) {
-        spare = (cf_trail_agent){0};
-        a = &spare;
-    }
-    a->id = id;
+    cf_trail_agent *a = trail_new(&r->t->arena, sizeof *a);
+    *a = (cf_trail_agent){.id = id, .title = title};
+    add_item(r, lane, CF_TRAIL_AGENT)->as.agent = a;
     return a;
 }
 
 void trail_aborted(trail_reader *r, trail_lane *lane)
 {
-    if (add_item(r, lane, CF_TRAIL_ABORTED) != NULL) {
-        lane->n++;
-    }
-}
-
-/* `n` items of `size` bytes with room for one more, of arena memory that is
- * doubled at the powers of two. */
-static void *one_more(trail_reader *r, const void *v, size_t n, size_t size)
-{
-    if (n != 0 && (n & (n - 1)) != 0) {
-        union {
-            const void *in;
-            void *out;
-        } u = {v};
-        return u.out;
-    }
-    void *p = trail_alloc(r, n == 0 ? 1 : 2 * n, size);
-    if (p != NULL && n != 0) {
-        memcpy(p, v, n * size);
-    }
-    return p;
+    (void)add_item(r, lane, CF_TRAIL_ABORTED);
 }
 
 void trail_call(trail_reader *r, cf_trail_message *m, cf_str id, cf_str name, cf_str arguments)
 {
-    cf_trail_call *v = one_more(r, m->calls, m->n_calls, sizeof *v);
-    if (v != NULL) {
-        v[m->n_calls++] = (cf_trail_call){id, name, arguments};
-        m->calls = v;
-    }
+    cf_trail_call *c = trail_push(&r->t->arena, &m->calls, &m->n_calls, sizeof *c);
+    *c = (cf_trail_call){id, name, arguments};
 }
 
 bool trail_kept(trail_reader *r, cf_trail_compaction *c, cf_str text)
@@ -413,42 +396,31 @@ bool trail_kept(trail_reader *r, cf_trail_compaction *c, cf_str text)
     }
     if (++r->n_kept > KEPT_MAX || text.n > KEPT_BYTES_MAX - r->kept_bytes) {
         r->n_kept = KEPT_MAX + 1;
-        trail_left_out(r, 0, "texts that compactions kept, over 256 MiB", cf_str_make("", 0));
+        trail_left_out(r, 0, "texts that compactions kept, over 256 MiB", cf_str_make(NULL, 0));
         return false;
     }
     r->kept_bytes += text.n;
-    cf_str *v = text.n != 0 ? one_more(r, c->kept, c->n_kept, sizeof *v) : NULL;
-    if (v != NULL) {
-        v[c->n_kept++] = text;
-        c->kept = v;
+    if (text.n != 0) {
+        *(cf_str *)trail_push(&r->t->arena, &c->kept, &c->n_kept, sizeof text) = text;
     }
     return true;
 }
 
 void trail_left_out(trail_reader *r, uint64_t line, const char *why, cf_str what)
 {
-    cf_trail *t = r->t;
-    if (!cf_grow(&t->left_out, &r->cap_left, t->n_left_out + 1, sizeof *t->left_out)) {
-        r->failed = true;
-        return;
-    }
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, why);
     cf_buf_add(&b, what.p, what.n < 200 ? what.n : 200);
-    t->left_out[t->n_left_out++] = (cf_trail_left_out){line, trail_take(r, &b), r->file};
+    cf_trail_left_out *x = trail_push(&r->scratch, &r->left_out, &r->n_left_out, sizeof *x);
+    *x = (cf_trail_left_out){line, trail_take(r, &b), r->file};
 }
 
 void trail_model(trail_reader *r, cf_str model)
 {
-    if (model.n == 0 || trail_find(&r->model_places, model) != TRAIL_NONE) {
-        return;
+    if (model.n != 0 && trail_find(&r->model_places, model) == TRAIL_NONE) {
+        trail_put(&r->scratch, &r->model_places, model, r->n_models);
+        *(cf_str *)trail_push(&r->scratch, &r->models, &r->n_models, sizeof model) = model;
     }
-    if (!cf_grow(&r->models, &r->cap_models, r->t->n_models + 1, sizeof *r->models)) {
-        r->failed = true;
-        return;
-    }
-    trail_put(r, &r->model_places, model, r->t->n_models);
-    r->models[r->t->n_models++] = model;
 }
 
 /* ---- times and fields ---------------------------------------------------- */
@@ -467,10 +439,11 @@ static int64_t zone_of(cf_str text, size_t *n)
     return (p[0] == '-' ? -minutes : minutes) * 60000;
 }
 
-int64_t trail_time(cf_str text)
+int64_t trail_time(const json_t *obj, const char *key)
 {
     char buf[48];
     size_t n;
+    cf_str text = cf_json_get_str(obj, key);
     int64_t zone = zone_of(text, &n), ms = 0;
     if (n + 2 > sizeof buf || n < 19) {
         return 0;
@@ -533,6 +506,19 @@ bool trail_begins_with(cf_str s, const char *const *heads)
     return *heads != NULL;
 }
 
+cf_trail_usage trail_usage(const json_t *u, const trail_usage_keys *k)
+{
+    int64_t input = trail_int(u, k->input);
+    cf_trail_usage x = {.input = input,
+                        .cache_read = trail_int(u, k->cache_read),
+                        .cache_creation = trail_int(u, k->cache_creation),
+                        .output = trail_int(u, k->output),
+                        .reasoning = trail_int(u, k->reasoning)};
+    x.input -= k->has_cache ? x.cache_read + x.cache_creation : 0;
+    x.output += (k->lacks_reasoning ? x.reasoning : 0) - (k->is_total ? input : 0);
+    return x;
+}
+
 /* ---- names to numbers ---------------------------------------------------- */
 
 static size_t slot_of(const trail_index *ix, cf_str key)
@@ -558,39 +544,25 @@ size_t trail_find(const trail_index *ix, cf_str key)
     return ix->cells[at].key.p != NULL ? ix->cells[at].value : TRAIL_NONE;
 }
 
-static bool widen(trail_index *ix)
+static bool widen(cf_arena *a, trail_index *ix)
 {
-    trail_index wider = {.size = ix->size == 0 ? 64 : 2 * ix->size, .used = ix->used};
-    wider.cells = cf_calloc(wider.size, sizeof *wider.cells);
-    if (wider.cells == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < ix->size; i++) {
+    trail_index wider = {.size = ix->size == 0 ? 16 : 4 * ix->size, .used = ix->used};
+    wider.cells = cf_arena_calloc(a, wider.size, sizeof *wider.cells);
+    for (size_t i = 0; wider.cells != NULL && i < ix->size; i++) {
         if (ix->cells[i].key.p != NULL) {
             wider.cells[slot_of(&wider, ix->cells[i].key)] = ix->cells[i];
         }
     }
-    cf_free(ix->cells);
-    *ix = wider;
-    return true;
+    *ix = wider.cells != NULL ? wider : *ix;
+    return wider.cells != NULL;
 }
 
-void trail_put(trail_reader *r, trail_index *ix, cf_str key, size_t value)
+void trail_put(cf_arena *a, trail_index *ix, cf_str key, size_t value)
 {
-    if (key.n == 0) {
-        return;
-    }
-    if (2 * (ix->used + 1) > ix->size && !widen(ix)) {
-        r->failed = true;
+    if (key.n == 0 || (2 * (ix->used + 1) > ix->size && !widen(a, ix))) {
         return;
     }
     size_t at = slot_of(ix, key);
     ix->used += ix->cells[at].key.p == NULL;
     ix->cells[at] = (struct trail_index_cell){key, value};
-}
-
-void trail_index_free(trail_index *ix)
-{
-    cf_free(ix->cells);
-    *ix = (trail_index){0};
 }

@@ -3,10 +3,11 @@
  *
  * A reader puts items into lanes: the main path, sub-agents, side branches.
  * trail_finish() numbers what they hold and makes the trail of it.  Memory
- * that runs out is remembered in the arena and reported at the end.
+ * that runs out is remembered in the arenas and reported at the end.
  *
  * Threads:  one thread at a time.
- * Memory:   items and lanes lie in the trail's arena.
+ * Memory:   what a trail keeps lies in its arena, what ends with reading in
+ *           the reader's.
  */
 #ifndef CF_STORAGE_TRAIL_TRAIL_BUILD_H
 #define CF_STORAGE_TRAIL_TRAIL_BUILD_H
@@ -15,91 +16,120 @@
 #include "core/json/json.h"
 #include "storage/trail.h"
 
+/* ---- lists and names ----------------------------------------------------- */
+
+/* A new zeroed item at the end of the list *v of *n items.  Without memory the
+ * arena has failed, and what is returned belongs to nobody. */
+void *trail_push(cf_arena *a, void *v, size_t *n, size_t size);
+/* A zeroed item, as above. */
+void *trail_new(cf_arena *a, size_t size);
+
+#define TRAIL_NONE SIZE_MAX
+
 typedef struct trail_index {
     struct trail_index_cell {
         cf_str key; /* borrowed; p NULL: empty */
         size_t value;
-    } * cells; /* [size], heap */
+    } * cells; /* [size], in an arena, which is always the same */
     size_t size, used;
 } trail_index;
 
+size_t trail_find(const trail_index *ix, cf_str key); /* TRAIL_NONE: not there */
+/* Sets a key's value; an index holds no empty key. */
+void trail_put(cf_arena *a, trail_index *ix, cf_str key, size_t value);
+/* The main agent's name is empty. */
+static inline cf_str trail_agent_key(cf_str agent)
+{
+    return agent.n != 0 ? agent : cf_str_make("\n", 1);
+}
+
+/* ---- the trail that is read ---------------------------------------------- */
+
 /* A lane keeps its order of items. */
 typedef struct trail_lane {
-    cf_trail_event *items; /* [n], heap */
-    size_t n, cap;
-    cf_str agent;       /* of all its items */
-    cf_str parent_call; /* that began it; empty: the main one, or unknown */
-    size_t next;        /* of the same call; for trail_order() */
+    cf_trail_event *items; /* [n] */
+    size_t n;
+    cf_str agent;          /* of all its items */
+    cf_trail_agent *begun; /* of a sub-agent: what began it */
+    size_t next;           /* of the same call; for trail_order() */
     bool is_placed;
     bool is_automatic; /* of the compaction that was asked for */
     bool is_branch;
     const cf_trail_message *from; /* what a branch leaves from; NULL: nothing */
 } trail_lane;
 
-typedef struct trail_text {
-    cf_buf b;
-    bool has_any; /* a part came, perhaps an empty one */
-} trail_text;
-
 typedef struct trail_reader {
     cf_trail *t;
-    trail_lane **lanes; /* [n_lanes], heap; in the order of the output */
-    size_t n_lanes, cap_lanes;
-    size_t cap_left, cap_models;
+    cf_arena scratch;   /* ends with reading */
+    trail_lane **lanes; /* [n_lanes], in the order of the output */
+    size_t n_lanes;
+    cf_trail_left_out *left_out;
+    size_t n_left_out;
     size_t n_kept, kept_bytes; /* of all compactions */
-    cf_str *models;            /* heap */
+    cf_str *models;
+    size_t n_models;
     trail_index model_places;
+    trail_index begun; /* an agent's id -> place in calls */
+    cf_str *calls;     /* [n_calls], ids of calls that began agents */
+    size_t n_calls;
+    json_t **values; /* [n_values], owned until the end */
+    size_t n_values;
     cf_str file; /* where left_out counts its lines; empty: the session's own */
     bool failed;
-    cf_error *err;
 } trail_reader;
 
 CF_MUST_USE cf_status trail_begin(trail_reader *r, const char *format, const char *path,
                                   cf_error *err);
-/* The trail, added to `out`, or a failure; the reader is empty after. */
-CF_MUST_USE cf_status trail_finish(trail_reader *r, cf_trails *out, cf_error *err);
-/* The same where reading ended with `st`, which may be a failure. */
-CF_MUST_USE cf_status trail_end(trail_reader *r, cf_status st, cf_trails *out, cf_error *err);
+/* The trail, added to `out`, or a failure, also where reading ended with one;
+ * the reader is empty after. */
+CF_MUST_USE cf_status trail_finish(trail_reader *r, cf_status st, cf_trails *out, cf_error *err);
 void trail_drop(trail_reader *r);
+bool trail_failed(const trail_reader *r); /* memory ran out */
 
 trail_lane *trail_add_lane(trail_reader *r, cf_str agent);
-
+trail_lane *trail_add_branch(trail_reader *r, cf_str agent, const cf_trail_message *from);
+/* A sub-agent's lane, with its first event. */
+trail_lane *trail_add_agent(trail_reader *r, cf_str id, cf_str title);
+/* Notes the call that began an agent, unless one is known. */
+void trail_began(trail_reader *r, cf_str agent, cf_str call_id);
 /* Puts the lanes in the order of the output: the first, sub-agents by the
  * calls that began them, those without a known call, branches. */
 void trail_order(trail_reader *r);
 
-/* Zeroed memory of the trail; NULL when it ran out (trail_finish reports it). */
-void *trail_alloc(trail_reader *r, size_t n, size_t size);
 cf_str trail_copy(trail_reader *r, cf_str s);
-cf_str trail_take(trail_reader *r, cf_buf *b); /* a copy; the buffer is released */
+cf_str trail_take(trail_reader *r, cf_buf *b);          /* a copy; the buffer is released */
+cf_str trail_pair(trail_reader *r, cf_str a, cf_str b); /* "A B" */
 cf_str trail_json_str(trail_reader *r, const json_t *obj, const char *key);
-/* JSON text of a value; of a string that holds JSON, that. */
+/* obj[key] into *to, where that is empty. */
+void trail_fill(trail_reader *r, cf_str *to, const json_t *obj, const char *key);
+/* Another reference to a value, until the reader ends. */
+const json_t *trail_hold(trail_reader *r, const json_t *v);
+/* JSON text of a value; arguments that come as text are values where that is JSON. */
 cf_str trail_json(trail_reader *r, const json_t *v);
 cf_str trail_arguments(trail_reader *r, const json_t *v);
 /* A result: a string as it is, another value as JSON. */
 cf_str trail_value_text(trail_reader *r, const json_t *v);
 
-void trail_join(trail_text *t, cf_str piece);
-cf_str trail_joined(trail_reader *r, trail_text *t);
-
-/* New items at the end of a lane; never NULL unless memory ran out. */
+/* New items at the end of a lane. */
 cf_trail_message *trail_message(trail_reader *r, trail_lane *lane, cf_trail_role role);
 void trail_add_message(trail_reader *r, trail_lane *lane, cf_trail_message *m);
 cf_trail_step *trail_step(trail_reader *r, trail_lane *lane, cf_trail_message *reply);
 cf_trail_compaction *trail_compaction(trail_reader *r, trail_lane *lane);
 void trail_aborted(trail_reader *r, trail_lane *lane);
-cf_trail_agent *trail_agent(trail_reader *r, trail_lane *lane, cf_str id);
+/* The first event of a sub-agent that has no lane of its own. */
+cf_trail_agent *trail_agent(trail_reader *r, trail_lane *lane, cf_str id, cf_str title);
 /* Adds a call to a reply. */
 void trail_call(trail_reader *r, cf_trail_message *m, cf_str id, cf_str name, cf_str arguments);
 /* Adds a text (empty: nothing) to what a compaction kept; false when the
  * session's compactions have kept so much that no more is taken, which is said. */
 bool trail_kept(trail_reader *r, cf_trail_compaction *c, cf_str text);
 
+/* Says that a record is left out: `why`, and a name after it (p NULL: none). */
 void trail_left_out(trail_reader *r, uint64_t line, const char *why, cf_str what);
 void trail_model(trail_reader *r, cf_str model);
 
-/* ms of a time with a zone, or 0; trail_seen() widens the session's span. */
-int64_t trail_time(cf_str text);
+/* ms of obj[key], a time with a zone, or 0; trail_seen() widens the session's span. */
+int64_t trail_time(const json_t *obj, const char *key);
 void trail_seen(trail_reader *r, int64_t ms);
 
 int64_t trail_int(const json_t *obj, const char *key);
@@ -109,6 +139,16 @@ bool trail_is(const json_t *obj, const char *key, const char *value);
 /* Whether a text is, or begins with, one of names, of which NULL is the last. */
 bool trail_is_one_of(cf_str s, const char *const *names);
 bool trail_begins_with(cf_str s, const char *const *heads);
+
+/* The fields of a usage (NULL: it has none). */
+typedef struct trail_usage_keys {
+    const char *input, *cache_read, *cache_creation, *output, *reasoning;
+    bool has_cache;       /* the input holds what was read and written */
+    bool is_total;        /* the output holds the whole input */
+    bool lacks_reasoning; /* the output is without it */
+} trail_usage_keys;
+
+cf_trail_usage trail_usage(const json_t *u, const trail_usage_keys *keys);
 
 /* ---- lines --------------------------------------------------------------- */
 
@@ -135,49 +175,49 @@ CF_MUST_USE cf_status trail_each_line(trail_reader *r, cf_str text, const cf_tra
 /* A whole text; half pairs and bytes that are not UTF-8 become U+FFFD. */
 CF_MUST_USE cf_status trail_parse(json_t **out, cf_str text, cf_error *err);
 
-/* ---- names to numbers ---------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
-#define TRAIL_NONE SIZE_MAX
+/* Paths of the files in a folder and in those below it, down to a depth; a
+ * folder is looked into once, whatever leads to it.  Strings lie in the arena. */
+typedef struct trail_paths {
+    cf_arena arena;
+    const char **v; /* [n] */
+    size_t n;
+    const char *without; /* the name of folders that are not looked into; NULL: none */
+    trail_index seen;
+} trail_paths;
 
-size_t trail_find(const trail_index *ix, cf_str key); /* TRAIL_NONE: not there */
-/* An index holds no empty key, and the main agent's name is empty. */
-static inline cf_str trail_agent_key(cf_str agent)
-{
-    return agent.n != 0 ? agent : cf_str_make("\n", 1);
-}
-/* Sets a key's value. */
-void trail_put(trail_reader *r, trail_index *ix, cf_str key, size_t value);
-void trail_index_free(trail_index *ix);
+CF_MUST_USE cf_status trail_list(trail_paths *out, const char *folder, int depth,
+                                 const cf_trail_options *opts, cf_error *err);
+/* The part of a path after its last '/'. */
+const char *trail_file_name(const char *path);
+
+/* Opens a file for a reader. */
+CF_MUST_USE cf_status trail_open(cf_os_map *map, const char *path, const cf_trail_options *opts,
+                                 cf_str *text, cf_error *err);
 
 /* ---- the formats --------------------------------------------------------- */
 
-/* Reads a text that cf_trail_sniff() named; `path` is its file's. */
-typedef cf_status (*trail_read_fn)(cf_trails *out, const char *path, cf_str text,
-                                   const cf_trail_options *opts, cf_error *err);
-cf_status trail_read_claude(cf_trails *out, const char *path, cf_str text,
-                            const cf_trail_options *opts, cf_error *err);
-cf_status trail_read_gemini(cf_trails *out, const char *path, cf_str text,
-                            const cf_trail_options *opts, cf_error *err);
-cf_status trail_read_qwen(cf_trails *out, const char *path, cf_str text,
-                          const cf_trail_options *opts, cf_error *err);
-cf_status trail_read_pi(cf_trails *out, const char *path, cf_str text, const cf_trail_options *opts,
-                        cf_error *err);
-cf_status trail_read_otel(cf_trails *out, const char *path, cf_str text,
-                          const cf_trail_options *opts, cf_error *err);
+/* What a reader gets: one file, or for formats whose sessions lie in several
+ * all of a folder. */
+typedef struct trail_source {
+    const char *const *paths; /* [n] */
+    size_t n;
+    const char *only; /* of several the path whose session alone is wanted; NULL: all */
+    cf_str text;      /* of the first file */
+    const cf_trail_options *opts;
+} trail_source;
 
-/* These two may lie in several files: all of a folder that are theirs.
- * only: the path whose session alone is wanted; NULL: all. */
-cf_status trail_read_codex(cf_trails *out, const char *const *paths, size_t n, const char *only,
-                           const cf_trail_options *opts, cf_error *err);
-cf_status trail_read_opencode(cf_trails *out, const char *const *paths, size_t n,
-                              const cf_trail_options *opts, cf_error *err);
+typedef cf_status (*trail_read_fn)(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_claude(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_codex(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_gemini(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_opencode(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_opencode_db(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_otel(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_pi(cf_trails *out, const trail_source *s, cf_error *err);
+cf_status trail_read_qwen(cf_trails *out, const trail_source *s, cf_error *err);
 /* Whether a database is opencode's: it has sessions, messages and parts. */
 bool trail_is_opencode_db(const char *path);
-cf_status trail_read_opencode_db(cf_trails *out, const char *path, const cf_trail_options *opts,
-                                 cf_error *err);
-
-/* Opens a file as trail_read_fn wants it. */
-CF_MUST_USE cf_status trail_open(cf_os_map *map, const char *path, const cf_trail_options *opts,
-                                 cf_str *text, cf_error *err);
 
 #endif

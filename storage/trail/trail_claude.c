@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "core/base/alloc.h"
+#include "storage/trail/trail_parts.h"
 #include "storage/trail/trail_tree.h"
 
 typedef enum rec_kind {
@@ -21,24 +21,17 @@ typedef enum rec_kind {
     REC_SUMMARY
 } rec_kind;
 
-typedef struct result {
-    cf_str call_id, text, agent;
-    unsigned n_images;
-    bool is_error;
-    struct result *next;
-} result;
-
 /* A record, with its content by kind. */
 typedef struct rec {
     rec_kind kind;
-    cf_str reply, model, stop, text, thinking;
-    int64_t input, cache_read, cache_creation, output, time_ms;
-    cf_trail_message calls; /* only its calls */
-    result *results, *last_result;
+    cf_trail_message m;
+    cf_str reply, stop;
+    cf_trail_usage used;
+    cf_trail_message *results; /* [n_results] */
+    size_t n_results;
     size_t next; /* the next record of the same reply; TRAIL_NONE: none */
-    unsigned n_images;
-    bool has_text, has_thinking, is_meta, is_error, is_interrupt, is_automatic, is_done;
-    const cf_str *kept; /* [n_kept], ids */
+    bool has_text, has_thinking, is_interrupt, is_automatic, is_done;
+    cf_str *kept; /* [n_kept], ids */
     size_t n_kept;
 } rec;
 
@@ -51,32 +44,33 @@ typedef struct agent {
     cf_str id, parent_call, title, file, first_text;
     trail_tree tree;
     trail_index replies; /* message id -> its last record's place */
+    int title_rank;
 } agent;
 
 typedef struct claude {
     trail_reader r;
-    agent **agents; /* [n], heap; the first is the session's own */
-    size_t n, cap;
-    call *calls; /* [n_calls], heap */
-    size_t n_calls, cap_calls;
+    agent **agents; /* [n]; the first is the session's own */
+    size_t n;
+    call *calls; /* [n_calls] */
+    size_t n_calls;
     trail_index call_ids, prompts;
     trail_index agent_ids;
     trail_index sidechain; /* uuid -> agent, of records without an agentId */
     trail_index began;     /* agentId -> call, as the results say */
     bool only_side;        /* the file is a sub-agent's own */
+    agent *own;            /* whose file is read */
 } claude;
 
 static agent *new_agent(claude *c, cf_str id)
 {
-    agent *a = trail_alloc(&c->r, 1, sizeof *a);
-    if (a == NULL || !cf_grow(&c->agents, &c->cap, c->n + 1, sizeof *c->agents)) {
-        c->r.failed = true;
+    agent *a = cf_arena_calloc(&c->r.scratch, 1, sizeof *a);
+    agent **place = trail_push(&c->r.scratch, &c->agents, &c->n, sizeof a);
+    if (c->r.scratch.failed) {
         return NULL;
     }
-    a->id = id;
-    a->file = c->r.file;
-    trail_put(&c->r, &c->agent_ids, id, c->n);
-    c->agents[c->n++] = a;
+    *a = (agent){.id = id, .file = c->r.file, .title_rank = -1};
+    *place = a;
+    trail_put(&c->r.scratch, &c->agent_ids, id, c->n - 1);
     return a;
 }
 
@@ -97,91 +91,54 @@ static bool is_harness_text(cf_str text)
     return trail_begins_with(text, heads);
 }
 
-/* Text and pictures of a content that is a string or parts. */
-static cf_str content_text(trail_reader *r, const json_t *content, unsigned *n_images)
-{
-    trail_text t = {CF_BUF_INIT, false};
-    size_t i;
-    const json_t *part;
-    if (json_is_string(content)) {
-        return trail_value_text(r, content);
-    }
-    json_array_foreach(content, i, part)
-    {
-        if (trail_is(part, "type", "text")) {
-            trail_join(&t, cf_json_get_str(part, "text"));
-        } else if (trail_is(part, "type", "image")) {
-            ++*n_images;
-        } else if (json_is_string(part)) {
-            trail_join(&t, cf_str_make(json_string_value(part), json_string_length(part)));
-        }
-    }
-    return trail_joined(r, &t);
-}
+static const trail_part kinds[] = {{"text", TRAIL_PART_TEXT, "text"},
+                                   {"thinking", TRAIL_PART_THINKING, "thinking"},
+                                   {"redacted_thinking", TRAIL_PART_THINKING, "thinking"},
+                                   {"tool_use", TRAIL_PART_CALL, "input"},
+                                   {"server_tool_use", TRAIL_PART_CALL, "input"},
+                                   {.type = NULL}};
 
 static void add_result(claude *c, rec *k, const json_t *part, const json_t *extra)
 {
-    result *x = trail_alloc(&c->r, 1, sizeof *x);
-    if (x == NULL) {
-        return;
-    }
-    x->call_id = trail_json_str(&c->r, part, "tool_use_id");
-    x->text = content_text(&c->r, json_object_get(part, "content"), &x->n_images);
-    x->is_error = json_is_true(json_object_get(part, "is_error"));
-    x->agent = trail_json_str(&c->r, extra, "agentId");
-    *(k->last_result != NULL ? &k->last_result->next : &k->results) = x;
-    k->last_result = x;
-    trail_put(&c->r, &c->began, x->agent, trail_find(&c->call_ids, x->call_id));
+    trail_reader *r = &c->r;
+    cf_trail_message m = {.role = CF_TRAIL_TOOL, .time_ms = k->m.time_ms};
+    trail_content(r, &m, json_object_get(part, "content"), kinds);
+    m.thinking = cf_str_make("", 0);
+    m.call_id = trail_json_str(r, part, "tool_use_id");
+    m.is_error = json_is_true(json_object_get(part, "is_error"));
+    *(cf_trail_message *)trail_push(&r->scratch, &k->results, &k->n_results, sizeof m) = m;
+    trail_put(&r->scratch, &c->began, trail_json_str(r, extra, "agentId"),
+              trail_find(&c->call_ids, m.call_id));
 }
 
-static void add_call(claude *c, rec *k, const json_t *part)
+/* What a call says of the sub-agent that it may begin. */
+static void note_call(claude *c, const cf_trail_call *x, const json_t *input)
 {
-    const json_t *input = json_object_get(part, "input");
-    cf_str id = trail_json_str(&c->r, part, "id");
-    trail_call(&c->r, &k->calls, id, trail_json_str(&c->r, part, "name"), trail_json(&c->r, input));
-    if (!cf_grow(&c->calls, &c->cap_calls, c->n_calls + 1, sizeof *c->calls)) {
-        c->r.failed = true;
-        return;
-    }
-    c->calls[c->n_calls] = (call){id, trail_json_str(&c->r, input, "description")};
-    trail_put(&c->r, &c->prompts, trail_json_str(&c->r, input, "prompt"), c->n_calls);
-    trail_put(&c->r, &c->call_ids, id, c->n_calls++);
-}
-
-static void read_blocks(claude *c, rec *k, const json_t *content, const json_t *extra)
-{
-    trail_text text = {CF_BUF_INIT, false}, thinking = {CF_BUF_INIT, false};
-    size_t i;
-    const json_t *part;
-    json_array_foreach(content, i, part)
-    {
-        cf_str type = cf_json_get_str(part, "type");
-        if (cf_str_is(type, "text")) {
-            trail_join(&text, cf_json_get_str(part, "text"));
-        } else if (cf_str_is(type, "thinking") || cf_str_is(type, "redacted_thinking")) {
-            trail_join(&thinking, cf_json_get_str(part, "thinking"));
-        } else if (cf_str_is(type, "tool_use") || cf_str_is(type, "server_tool_use")) {
-            add_call(c, k, part);
-        } else if (cf_str_is(type, "tool_result")) {
-            add_result(c, k, part, extra);
-        } else if (cf_str_is(type, "image")) {
-            k->n_images++;
-        }
-    }
-    k->has_text = text.has_any;
-    k->has_thinking = thinking.has_any;
-    k->text = trail_joined(&c->r, &text);
-    k->thinking = trail_joined(&c->r, &thinking);
+    cf_arena *a = &c->r.scratch;
+    trail_put(a, &c->prompts, trail_json_str(&c->r, input, "prompt"), c->n_calls);
+    trail_put(a, &c->call_ids, x->id, c->n_calls);
+    call *place = trail_push(a, &c->calls, &c->n_calls, sizeof *place);
+    *place = (call){x->id, trail_json_str(&c->r, input, "description")};
 }
 
 static void read_content(claude *c, rec *k, const json_t *content, const json_t *extra)
 {
-    if (json_is_string(content)) {
-        k->text = trail_value_text(&c->r, content);
-        k->has_text = true;
-    } else {
-        read_blocks(c, k, content, extra);
+    trail_texts t = TRAIL_TEXTS_INIT;
+    size_t i;
+    const json_t *part;
+    json_array_foreach(content, i, part)
+    {
+        size_t n_calls = k->m.n_calls;
+        if (trail_is(part, "type", "tool_result")) {
+            add_result(c, k, part, extra);
+        } else if (trail_part_read(&c->r, &t, &k->m, part, kinds) && k->m.n_calls > n_calls) {
+            note_call(c, &k->m.calls[n_calls], json_object_get(part, "input"));
+        }
     }
+    k->has_text = t.has_text || json_is_string(content);
+    k->has_thinking = t.has_thinking;
+    trail_joined(&c->r, &t, &k->m);
+    k->m.text = json_is_string(content) ? trail_value_text(&c->r, content) : k->m.text;
 }
 
 static void read_user(claude *c, rec *k, const json_t *v)
@@ -190,52 +147,38 @@ static void read_user(claude *c, rec *k, const json_t *v)
     read_content(c, k, trail_get(v, "message", "content", NULL),
                  json_object_get(v, "toolUseResult"));
     cf_str origin = cf_json_get_str(json_object_get(v, "origin"), "kind");
-    k->is_interrupt = cf_str_begins(k->text, "[Request interrupted by user");
-    k->is_meta = json_is_true(json_object_get(v, "isMeta")) || is_harness_text(k->text) ||
-                 (origin.n != 0 && !cf_str_is(origin, "human"));
+    k->is_interrupt = cf_str_begins(k->m.text, "[Request interrupted by user");
+    k->m.is_meta = json_is_true(json_object_get(v, "isMeta")) || is_harness_text(k->m.text) ||
+                   (origin.n != 0 && !cf_str_is(origin, "human"));
 }
 
 static void read_reply(claude *c, rec *k, const json_t *v)
 {
-    const json_t *m = json_object_get(v, "message"), *u = json_object_get(m, "usage");
+    static const trail_usage_keys keys = {
+        "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",
+        NULL,           .has_cache = false};
+    const json_t *m = json_object_get(v, "message");
+    cf_str model = cf_json_get_str(m, "model");
     k->kind = REC_REPLY;
     k->reply = trail_json_str(&c->r, m, "id");
-    k->model = trail_json_str(&c->r, m, "model");
     k->stop = trail_json_str(&c->r, m, "stop_reason");
-    k->is_error =
-        json_is_true(json_object_get(v, "isApiErrorMessage")) || cf_str_is(k->model, "<synthetic>");
-    k->input = trail_int(u, "input_tokens");
-    k->cache_read = trail_int(u, "cache_read_input_tokens");
-    k->cache_creation = trail_int(u, "cache_creation_input_tokens");
-    k->output = trail_int(u, "output_tokens");
+    k->m.is_error =
+        json_is_true(json_object_get(v, "isApiErrorMessage")) || cf_str_is(model, "<synthetic>");
+    k->m.model = k->m.is_error ? cf_str_make("", 0) : trail_copy(&c->r, model);
+    k->used = trail_usage(json_object_get(m, "usage"), &keys);
     read_content(c, k, json_object_get(m, "content"), NULL);
 }
 
 static void read_boundary(claude *c, rec *k, const json_t *v)
 {
     const json_t *meta = json_object_get(v, "compactMetadata"), *id;
-    const json_t *ids = trail_get(meta, "preservedMessages", "uuids", NULL);
-    size_t i, n = json_array_size(ids);
-    cf_str *kept = trail_alloc(&c->r, n + 1, sizeof *kept);
+    size_t i;
     k->kind = REC_BOUNDARY;
     k->is_automatic = trail_is(meta, "trigger", "auto");
-    json_array_foreach(ids, i, id)
+    json_array_foreach(trail_get(meta, "preservedMessages", "uuids", NULL), i, id)
     {
-        if (kept != NULL) {
-            kept[i] = trail_value_text(&c->r, id);
-        }
-    }
-    k->kept = kept;
-    k->n_kept = kept != NULL ? n : 0;
-}
-
-static void read_system(claude *c, rec *k, const json_t *v, uint64_t line)
-{
-    cf_str subtype = cf_json_get_str(v, "subtype");
-    if (cf_str_is(subtype, "compact_boundary")) {
-        read_boundary(c, k, v);
-    } else {
-        trail_left_out(&c->r, line, "", subtype);
+        cf_str *place = trail_push(&c->r.scratch, &k->kept, &k->n_kept, sizeof *place);
+        *place = trail_value_text(&c->r, id);
     }
 }
 
@@ -244,10 +187,10 @@ static void read_attachment(claude *c, rec *k, const json_t *v)
     const json_t *a = json_object_get(v, "attachment");
     if (trail_is(a, "type", "queued_command")) {
         k->kind = REC_QUEUED;
-        k->is_meta = json_is_true(json_object_get(v, "isMeta")) ||
-                     cf_str_is(cf_json_get_str(a, "commandMode"), "task-notification");
-        k->text = content_text(&c->r, json_object_get(a, "prompt"), &k->n_images);
-        k->is_meta = k->is_meta || is_harness_text(k->text);
+        trail_content(&c->r, &k->m, json_object_get(a, "prompt"), kinds);
+        k->m.is_meta = json_is_true(json_object_get(v, "isMeta")) ||
+                       trail_is(a, "commandMode", "task-notification") ||
+                       is_harness_text(k->m.text);
     }
 }
 
@@ -279,10 +222,11 @@ static bool is_noise(cf_str type)
 }
 
 /* Titles, the person's own over the model's over an older summary. */
-static bool read_title(claude *c, const json_t *v, cf_str type, int *rank)
+static bool read_title(claude *c, const json_t *v, cf_str type)
 {
     static const char *const keys[][2] = {
         {"summary", "summary"}, {"ai-title", "aiTitle"}, {"custom-title", "customTitle"}};
+    int *rank = &c->own->title_rank;
     for (int i = 0; i < 3; i++) {
         if (cf_str_is(type, keys[i][0])) {
             cf_str title = cf_json_get_str(v, keys[i][1]);
@@ -297,33 +241,24 @@ static bool read_title(claude *c, const json_t *v, cf_str type, int *rank)
 }
 
 /* The chain that a record belongs to. */
-static agent *agent_of(claude *c, const json_t *v, cf_str id, cf_str parent, agent *own)
+static agent *agent_of(claude *c, const json_t *v, cf_str id, cf_str parent)
 {
-    if (own != c->agents[0] || c->only_side || !json_is_true(json_object_get(v, "isSidechain"))) {
-        return own;
+    if (c->own != c->agents[0] || c->only_side ||
+        !json_is_true(json_object_get(v, "isSidechain"))) {
+        return c->own;
     }
     cf_str named = trail_json_str(&c->r, v, "agentId");
     size_t at = named.n != 0 ? trail_find(&c->agent_ids, named) : trail_find(&c->sidechain, parent);
     agent *a = at != TRAIL_NONE ? c->agents[at] : new_agent(c, named.n != 0 ? named : id);
-    trail_put(&c->r, &c->sidechain, id, at != TRAIL_NONE ? at : c->n - 1);
+    trail_put(&c->r.scratch, &c->sidechain, id, at != TRAIL_NONE ? at : c->n - 1);
     return a;
-}
-
-/* Joins a reply's record to the ones before it. */
-static void join_reply(claude *c, agent *a, const rec *k, size_t at)
-{
-    size_t before = trail_find(&a->replies, k->reply);
-    if (before != TRAIL_NONE) {
-        ((rec *)a->tree.v[before].data)->next = at;
-    }
-    trail_put(&c->r, &a->replies, k->reply, at);
 }
 
 static void read_facts(claude *c, const json_t *v)
 {
     cf_trail *t = c->r.t;
-    t->id = t->id.n != 0 ? t->id : trail_json_str(&c->r, v, "sessionId");
-    t->folder = t->folder.n != 0 ? t->folder : trail_json_str(&c->r, v, "cwd");
+    trail_fill(&c->r, &t->id, v, "sessionId");
+    trail_fill(&c->r, &t->folder, v, "cwd");
     cf_str version = cf_json_get_str(v, "version");
     bool is_same = version.n == 0 || cf_str_eq(version, t->version);
     t->version = is_same ? t->version : trail_copy(&c->r, version);
@@ -335,67 +270,57 @@ static void read_typed(claude *c, rec *k, const json_t *v, cf_str type, uint64_t
         read_user(c, k, v);
     } else if (cf_str_is(type, "assistant")) {
         read_reply(c, k, v);
-    } else if (cf_str_is(type, "system")) {
-        read_system(c, k, v, line);
-    } else {
+    } else if (cf_str_is(type, "attachment")) {
         read_attachment(c, k, v);
+    } else if (trail_is(v, "subtype", "compact_boundary")) {
+        read_boundary(c, k, v);
+    } else {
+        trail_left_out(&c->r, line, "", cf_json_get_str(v, "subtype"));
     }
     if (k->kind == REC_USER || k->kind == REC_REPLY) {
-        trail_seen(&c->r, k->time_ms);
+        trail_seen(&c->r, k->m.time_ms);
     }
 }
 
-static void read_record(claude *c, agent *own, const json_t *v, uint64_t line, int *rank)
+static void read_record(void *reader, json_t *v, uint64_t line)
 {
+    static const char *const types[] = {"user", "assistant", "system", "attachment", NULL};
+    claude *c = reader;
+    trail_reader *r = &c->r;
     cf_str type = cf_json_get_str(v, "type");
-    if (is_noise(type) || read_title(c, v, type, rank)) {
+    if (is_noise(type) || read_title(c, v, type)) {
         return;
     }
-    if (!cf_str_is(type, "user") && !cf_str_is(type, "assistant") && !cf_str_is(type, "system") &&
-        !cf_str_is(type, "attachment")) {
-        trail_left_out(&c->r, line, "unknown type ", type);
-        return;
-    }
-    cf_str id = trail_json_str(&c->r, v, "uuid"), parent = trail_json_str(&c->r, v, "parentUuid");
-    if (id.n == 0) {
-        trail_left_out(&c->r, line, "no uuid", cf_str_make("", 0));
+    if (!trail_is_one_of(type, types)) {
+        trail_left_out(r, line, "unknown type ", type);
         return;
     }
     bool is_boundary = trail_is(v, "subtype", "compact_boundary");
-    parent = is_boundary ? trail_json_str(&c->r, v, "logicalParentUuid") : parent;
-    bool is_first = c->n == 1 && own->tree.n == 0;
+    cf_str id = trail_json_str(r, v, "uuid");
+    cf_str parent = trail_json_str(r, v, is_boundary ? "logicalParentUuid" : "parentUuid");
+    bool is_first = id.n != 0 && c->n == 1 && c->own->tree.n == 0;
     c->only_side = is_first ? json_is_true(json_object_get(v, "isSidechain")) : c->only_side;
-    rec *k = trail_alloc(&c->r, 1, sizeof *k);
-    agent *a = k != NULL ? agent_of(c, v, id, parent, own) : NULL;
-    trail_node *node = a != NULL ? trail_tree_add(&c->r, &a->tree, id, parent, line) : NULL;
+    rec *k = cf_arena_calloc(&r->scratch, 1, sizeof *k);
+    agent *a = k == NULL ? NULL : id.n != 0 ? agent_of(c, v, id, parent) : c->own;
+    trail_node *node = a != NULL ? trail_tree_add(r, &a->tree, id, parent, line) : NULL;
     if (node == NULL) {
         return;
     }
     read_facts(c, v);
-    *k = (rec){.next = TRAIL_NONE, .time_ms = trail_time(cf_json_get_str(v, "timestamp"))};
+    *k = (rec){.next = TRAIL_NONE, .m.time_ms = trail_time(v, "timestamp")};
     node->data = k;
     node->is_boundary = is_boundary;
     read_typed(c, k, v, type, line);
     node->is_message = k->kind == REC_USER || k->kind == REC_REPLY || k->kind == REC_SUMMARY;
-    if (k->kind == REC_REPLY) {
-        join_reply(c, a, k, a->tree.n - 1);
+    if (k->kind == REC_REPLY) { /* joined to the records before it */
+        size_t before = trail_find(&a->replies, k->reply);
+        if (before != TRAIL_NONE) {
+            ((rec *)a->tree.v[before].data)->next = a->tree.n - 1;
+        }
+        trail_put(&r->scratch, &a->replies, k->reply, a->tree.n - 1);
     } else if (a->first_text.n == 0) {
-        a->first_text = k->text;
+        a->first_text = k->m.text;
     }
-}
-
-static cf_status read_lines(claude *c, agent *own, cf_str text, const cf_trail_options *opts,
-                            cf_error *err)
-{
-    trail_lines l = {.p = text.p, .n = text.n, .opts = opts};
-    json_t *v;
-    cf_status st = CF_OK;
-    int rank = -1;
-    while (trail_next(&l, &c->r, &v, &st, err)) {
-        read_record(c, own, v, l.line, &rank);
-        json_decref(v);
-    }
-    return st;
 }
 
 /* ---- output -------------------------------------------------------------- */
@@ -403,39 +328,34 @@ static cf_status read_lines(claude *c, agent *own, cf_str text, const cf_trail_o
 /* One message of all records of a reply, from its first. */
 static void put_reply(claude *c, trail_tree *t, trail_lane *lane, size_t at)
 {
-    trail_node *v = t->v;
-    const rec *k = v[at].data, *last = k;
+    const rec *k = t->v[at].data, *last = k;
     cf_trail_message *m = trail_message(&c->r, lane, CF_TRAIL_ASSISTANT);
-    trail_text text = {CF_BUF_INIT, false}, thinking = {CF_BUF_INIT, false};
-    m->time_ms = k->time_ms;
-    m->is_error = k->is_error;
-    m->model = k->is_error ? cf_str_make("", 0) : k->model;
+    trail_texts texts = TRAIL_TEXTS_INIT;
+    m->time_ms = k->m.time_ms;
+    m->is_error = k->m.is_error;
+    m->model = k->m.model;
     for (size_t i = at; i != TRAIL_NONE; i = last->next) {
-        rec *piece = v[i].data;
+        rec *piece = t->v[i].data;
         last = piece;
         piece->is_done = true;
-        v[i].last = m;
-        m->n_images += piece->n_images;
+        t->v[i].last = m;
+        m->n_images += piece->m.n_images;
         if (piece->has_text) {
-            trail_join(&text, piece->text);
+            trail_join(&texts, TRAIL_PART_TEXT, piece->m.text);
         }
         if (piece->has_thinking) {
-            trail_join(&thinking, piece->thinking);
+            trail_join(&texts, TRAIL_PART_THINKING, piece->m.thinking);
         }
-        for (size_t n = 0; n < piece->calls.n_calls; n++) {
-            const cf_trail_call *x = &piece->calls.calls[n];
+        for (size_t n = 0; n < piece->m.n_calls; n++) {
+            const cf_trail_call *x = &piece->m.calls[n];
             trail_call(&c->r, m, x->id, x->name, x->arguments);
         }
     }
-    m->text = trail_joined(&c->r, &text);
-    m->thinking = trail_joined(&c->r, &thinking);
+    trail_joined(&c->r, &texts, m);
     if (!m->is_error) {
         trail_model(&c->r, m->model);
         cf_trail_step *s = trail_step(&c->r, lane, m);
-        s->input = last->input;
-        s->cache_read = last->cache_read;
-        s->cache_creation = last->cache_creation;
-        s->output = last->output;
+        s->used = last->used;
         s->stop = last->stop;
     }
 }
@@ -443,34 +363,26 @@ static void put_reply(claude *c, trail_tree *t, trail_lane *lane, size_t at)
 static void put_user(claude *c, trail_lane *lane, trail_node *node)
 {
     const rec *k = node->data;
-    for (const result *x = k->results; x != NULL; x = x->next) {
-        cf_trail_message *m = trail_message(&c->r, lane, CF_TRAIL_TOOL);
-        m->text = x->text;
-        m->call_id = x->call_id;
-        m->is_error = x->is_error;
-        m->n_images = x->n_images;
-        m->time_ms = k->time_ms;
-        node->last = m;
+    for (size_t i = 0; i < k->n_results; i++) {
+        *(node->last = trail_message(&c->r, lane, CF_TRAIL_TOOL)) = k->results[i];
     }
-    if (k->results != NULL && !k->has_text && k->n_images == 0) {
+    if (k->n_results != 0 && !k->has_text && k->m.n_images == 0) {
         return;
     }
     if (k->is_interrupt) {
         trail_aborted(&c->r, lane);
     }
-    cf_trail_message *m = trail_message(&c->r, lane, CF_TRAIL_USER);
-    m->text = k->text;
-    m->n_images = k->n_images;
-    m->is_meta = k->is_meta;
-    m->time_ms = k->time_ms;
-    node->last = m;
+    node->last = trail_message(&c->r, lane, CF_TRAIL_USER);
+    *node->last = k->m;
+    node->last->role = CF_TRAIL_USER;
+    node->last->thinking = cf_str_make("", 0);
 }
 
 static cf_str text_of(const trail_tree *t, cf_str id)
 {
     size_t at = trail_find(&t->ids, id);
     const rec *k = at != TRAIL_NONE ? t->v[at].data : NULL;
-    return k == NULL ? cf_str_make("", 0) : k->results != NULL ? k->results->text : k->text;
+    return k == NULL ? cf_str_make("", 0) : k->n_results != 0 ? k->results[0].text : k->m.text;
 }
 
 static void put_boundary(claude *c, trail_tree *t, trail_lane *lane, size_t at)
@@ -483,7 +395,7 @@ static void put_boundary(claude *c, trail_tree *t, trail_lane *lane, size_t at)
     for (size_t i = at + 1; i < t->n; i++) {
         const rec *next = t->v[i].data;
         if (next->kind == REC_SUMMARY) {
-            x->summary = next->text;
+            x->summary = next->m.text;
             return;
         }
         if (next->kind == REC_BOUNDARY) {
@@ -513,44 +425,33 @@ static void widen_path(claude *c, agent *a)
     for (size_t i = 0; i < a->tree.n; i++) {
         const rec *k = v[i].data;
         if (v[i].is_on_path && k->kind == REC_REPLY) {
-            trail_put(&c->r, &replies, k->reply, i);
+            trail_put(&c->r.scratch, &replies, k->reply, i);
         }
     }
     for (size_t i = 0; i < a->tree.n; i++) {
         const rec *k = v[i].data;
-        if (k->kind != REC_REPLY) {
-            continue;
-        }
-        v[i].is_on_path = v[i].is_on_path || trail_find(&replies, k->reply) != TRAIL_NONE;
-        for (size_t n = 0; v[i].is_on_path && n < k->calls.n_calls; n++) {
-            trail_put(&c->r, &called, k->calls.calls[n].id, i);
+        v[i].is_on_path = v[i].is_on_path ||
+                          (k->kind == REC_REPLY && trail_find(&replies, k->reply) != TRAIL_NONE);
+        for (size_t n = 0; v[i].is_on_path && n < k->m.n_calls; n++) {
+            trail_put(&c->r.scratch, &called, k->m.calls[n].id, i);
         }
     }
     for (size_t i = 0; i < a->tree.n; i++) {
-        for (const result *x = ((rec *)v[i].data)->results; x != NULL; x = x->next) {
-            v[i].is_on_path = v[i].is_on_path || trail_find(&called, x->call_id) != TRAIL_NONE;
+        const rec *k = v[i].data;
+        for (size_t n = 0; n < k->n_results; n++) {
+            v[i].is_on_path =
+                v[i].is_on_path || trail_find(&called, k->results[n].call_id) != TRAIL_NONE;
         }
     }
-    trail_index_free(&called);
-    trail_index_free(&replies);
     trail_tree_roots(&a->tree);
-}
-
-static void walk(claude *c, agent *a)
-{
-    c->r.file = a->file;
-    trail_tree_walk(&c->r, &a->tree);
-    widen_path(c, a);
 }
 
 static void put_agent(claude *c, agent *a)
 {
-    trail_lane *lane = trail_add_lane(&c->r, a->id);
-    if (a != c->agents[0]) {
-        cf_trail_agent *x = trail_agent(&c->r, lane, a->id);
-        x->parent_call = a->parent_call;
-        x->title = a->title;
-        lane->parent_call = a->parent_call;
+    trail_lane *lane =
+        a != c->agents[0] ? trail_add_agent(&c->r, a->id, a->title) : trail_add_lane(&c->r, a->id);
+    if (lane->begun != NULL) {
+        lane->begun->parent_call = a->parent_call;
     }
     trail_tree_put_path(&a->tree, lane, put_record, c);
 }
@@ -561,7 +462,7 @@ static void find_parent(claude *c, agent *a)
     size_t at = trail_find(&c->call_ids, a->parent_call);
     at = at != TRAIL_NONE ? at : trail_find(&c->began, a->id);
     at = at != TRAIL_NONE ? at : trail_find(&c->prompts, a->first_text);
-    if (at != TRAIL_NONE) {
+    if (at < c->n_calls) {
         a->parent_call = c->calls[at].id;
         a->title = a->title.n != 0 ? a->title : c->calls[at].title;
     }
@@ -570,7 +471,9 @@ static void find_parent(claude *c, agent *a)
 static void put_all(claude *c)
 {
     for (size_t i = 0; i < c->n; i++) {
-        walk(c, c->agents[i]);
+        c->r.file = c->agents[i]->file;
+        trail_tree_walk(&c->r, &c->agents[i]->tree);
+        widen_path(c, c->agents[i]);
         find_parent(c, c->agents[i]);
     }
     for (size_t i = 0; i < c->n; i++) {
@@ -588,105 +491,72 @@ static void read_meta(claude *c, agent *a, const char *path)
 {
     json_t *v = NULL;
     if (cf_json_read_small(&v, path, CF_JSON_SMALL_MAX, NULL) == CF_OK) {
-        a->parent_call = trail_json_str(&c->r, v, "toolUseId");
-        a->title = trail_json_str(&c->r, v, "description");
-        a->title = a->title.n != 0 ? a->title : trail_json_str(&c->r, v, "agentType");
+        trail_fill(&c->r, &a->parent_call, v, "toolUseId");
+        trail_fill(&c->r, &a->title, v, "description");
+        trail_fill(&c->r, &a->title, v, "agentType");
     }
     json_decref(v);
 }
 
-/* "agent-ID.jsonl" as ID; empty: another file. */
-static cf_str agent_name(const char *name)
+/* A file that is "agent-ID.jsonl". */
+static cf_status read_agent_file(claude *c, const char *path, const cf_trail_options *opts,
+                                 cf_error *err)
 {
-    cf_str s = cf_str_from(name);
-    return cf_str_begins(s, "agent-") && cf_str_ends(s, ".jsonl") ? cf_str_make(s.p + 6, s.n - 12)
-                                                                  : cf_str_make("", 0);
-}
-
-static cf_status read_agent_file(claude *c, const char *folder, const char *name,
-                                 const cf_trail_options *opts, cf_error *err)
-{
-    cf_buf path = CF_BUF_INIT;
-    cf_os_map map = {0};
-    cf_str text, id = agent_name(name);
-    cf_buf_addf(&path, "%s/%s", folder, name);
-    cf_status st = cf_buf_check(&path, err);
-    CF_THEN(st, trail_open(&map, cf_buf_cstr(&path), NULL, &text, err));
-    if (st == CF_OK) {
-        c->r.file = trail_copy(&c->r, cf_str_from(name));
-        agent *a = new_agent(c, trail_copy(&c->r, id));
-        cf_buf_rewind(&path, path.n - 6);
-        cf_buf_adds(&path, ".meta.json");
-        if (a != NULL) {
-            read_meta(c, a, cf_buf_cstr(&path));
-            st = read_lines(c, a, text, &(cf_trail_options){.cancel = opts->cancel}, err);
-        }
-        cf_os_map_close(&map);
-    }
-    cf_buf_deinit(&path);
-    return st;
-}
-
-enum { DEPTH = 6, AGENTS_MAX = 100000 };
-
-static cf_status read_agents(claude *c, const char *folder, int depth, const cf_trail_options *opts,
-                             cf_error *err)
-{
-    cf_buf names = CF_BUF_INIT;
-    if (!cf_os_is_dir(folder) || depth > DEPTH) {
+    cf_os_map map;
+    cf_str text, name = cf_str_from(trail_file_name(path));
+    if (!cf_str_begins(name, "agent-") || !cf_str_ends(name, ".jsonl")) {
         return CF_OK;
     }
-    cf_status st = cf_os_list_dir(&names, folder, AGENTS_MAX, err);
-    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
-        const char *name = names.p + at;
-        cf_buf sub = CF_BUF_INIT;
-        cf_buf_addf(&sub, "%s/%s", folder, name);
-        st = cf_buf_check(&sub, err);
-        if (st == CF_OK && agent_name(name).n != 0) {
-            st = read_agent_file(c, folder, name, opts, err);
-        } else if (st == CF_OK) {
-            st = read_agents(c, cf_buf_cstr(&sub), depth + 1, opts, err);
-        }
-        cf_buf_deinit(&sub);
+    c->r.file = trail_copy(&c->r, name);
+    c->own = new_agent(c, trail_copy(&c->r, cf_str_make(name.p + 6, name.n - 12)));
+    cf_buf meta = CF_BUF_INIT;
+    cf_buf_add(&meta, path, strlen(path) - 6);
+    cf_buf_adds(&meta, ".meta.json");
+    cf_status st = c->own != NULL ? cf_buf_check(&meta, err) : cf_oom(err);
+    CF_THEN(st, trail_open(&map, path, NULL, &text, err));
+    if (st == CF_OK) {
+        read_meta(c, c->own, cf_buf_cstr(&meta));
+        st = trail_each_line(&c->r, text, &(cf_trail_options){.cancel = opts->cancel}, read_record,
+                             c, err);
+        cf_os_map_close(&map);
     }
-    cf_buf_deinit(&names);
+    cf_buf_deinit(&meta);
     return st;
 }
 
-static void free_claude(claude *c)
+static cf_status read_agents(claude *c, const trail_source *s, cf_error *err)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        trail_tree_free(&c->agents[i]->tree);
-        trail_index_free(&c->agents[i]->replies);
+    enum { DEPTH = 6 };
+    const char *path = s->paths[0];
+    cf_buf folder = CF_BUF_INIT;
+    trail_paths files = {.n = 0};
+    if (c->only_side || !cf_str_ends(cf_str_from(path), ".jsonl") || s->opts->max_bytes != 0) {
+        return CF_OK;
     }
-    cf_free(c->agents);
-    cf_free(c->calls);
-    trail_index_free(&c->prompts);
-    trail_index_free(&c->call_ids);
-    trail_index_free(&c->agent_ids);
-    trail_index_free(&c->sidechain);
-    trail_index_free(&c->began);
+    cf_buf_add(&folder, path, strlen(path) - 6);
+    cf_buf_adds(&folder, "/subagents");
+    cf_status st = cf_buf_check(&folder, err);
+    if (st == CF_OK && cf_os_is_dir(cf_buf_cstr(&folder))) {
+        st = trail_list(&files, cf_buf_cstr(&folder), DEPTH, s->opts, err);
+    }
+    for (size_t i = 0; st == CF_OK && i < files.n; i++) {
+        st = read_agent_file(c, files.v[i], s->opts, err);
+    }
+    cf_arena_deinit(&files.arena);
+    cf_buf_deinit(&folder);
+    return st;
 }
 
-cf_status trail_read_claude(cf_trails *out, const char *path, cf_str text,
-                            const cf_trail_options *opts, cf_error *err)
+cf_status trail_read_claude(cf_trails *out, const trail_source *s, cf_error *err)
 {
     claude c = {.only_side = false};
-    cf_buf folder = CF_BUF_INIT;
-    CF_TRY(trail_begin(&c.r, "claude-code", path, err));
-    agent *own = new_agent(&c, cf_str_make("", 0));
-    cf_status st = own != NULL ? read_lines(&c, own, text, opts, err) : cf_oom(err);
-    size_t n = strlen(path);
-    if (!c.only_side && n > 6 && strcmp(path + n - 6, ".jsonl") == 0 && opts->max_bytes == 0) {
-        cf_buf_add(&folder, path, n - 6);
-        cf_buf_adds(&folder, "/subagents");
-        CF_THEN(st, cf_buf_check(&folder, err));
-        CF_THEN(st, read_agents(&c, cf_buf_cstr(&folder), 0, opts, err));
-    }
+    CF_TRY(trail_begin(&c.r, "claude-code", s->paths[0], err));
+    c.own = new_agent(&c, cf_str_make("", 0));
+    cf_status st =
+        c.own != NULL ? trail_each_line(&c.r, s->text, s->opts, read_record, &c, err) : cf_oom(err);
+    CF_THEN(st, read_agents(&c, s, err));
     if (st == CF_OK) {
         put_all(&c);
     }
-    cf_buf_deinit(&folder);
-    free_claude(&c);
-    return trail_end(&c.r, st, out, err);
+    return trail_finish(&c.r, st, out, err);
 }

@@ -7,12 +7,8 @@
  */
 #include <string.h>
 
-#include "core/base/alloc.h"
-#include "storage/trail/trail_build.h"
-
-typedef struct usage {
-    int64_t input, cached, written, output, reasoning;
-} usage;
+#include "storage/trail/trail_family.h"
+#include "storage/trail/trail_parts.h"
 
 /* A thread: one file, one lane. */
 typedef struct thread {
@@ -21,33 +17,24 @@ typedef struct thread {
     cf_str model;
     cf_trail_message *open;   /* the reply that items still belong to */
     cf_trail_message *unpaid; /* the last reply without usage */
-    trail_text text, thinking;
-    usage total;
-    size_t *counted; /* [n_counted], heap; items that came from totals */
-    size_t n_counted, cap_counted;
+    trail_texts texts;        /* of the open one */
+    cf_trail_usage total;
+    size_t *counted; /* [n_counted], items that came from totals */
+    size_t n_counted;
     trail_index seen;    /* items' types and ids */
     trail_index outputs; /* call id -> place of its result in the lane */
-    trail_index *begun;  /* thread id -> place in calls; of the whole session */
-    cf_str *calls;       /* [n_calls], heap */
-    size_t n_calls, cap_calls;
-    trail_index failed; /* call ids with an exit code */
+    trail_index failed;  /* call ids with an exit code */
     bool has_records, has_meta;
 } thread;
 
-/* What is known of a file before it is read. */
-typedef struct head {
-    cf_str id, parent, nickname; /* owned by `v` */
-    json_t *v;
-    bool is_used;
-} head;
+static const trail_part kinds[] = {{"", TRAIL_PART_TEXT, "text"}, {.type = NULL}};
 
 /* ---- replies ------------------------------------------------------------- */
 
 static void close_reply(thread *t)
 {
     if (t->open != NULL) {
-        t->open->text = trail_joined(t->r, &t->text);
-        t->open->thinking = trail_joined(t->r, &t->thinking);
+        trail_joined(t->r, &t->texts, t->open);
         t->open = NULL;
     }
 }
@@ -63,23 +50,20 @@ static cf_trail_message *reply_of(thread *t, int64_t ms)
     return t->open;
 }
 
-static usage usage_of(const json_t *u)
+static cf_trail_usage usage_of(const json_t *u)
 {
-    return (usage){trail_int(u, "input_tokens"), trail_int(u, "cached_input_tokens"),
-                   trail_int(u, "cache_write_input_tokens"), trail_int(u, "output_tokens"),
-                   trail_int(u, "reasoning_output_tokens")};
+    static const trail_usage_keys keys = {
+        "input_tokens",  "cached_input_tokens",     "cache_write_input_tokens",
+        "output_tokens", "reasoning_output_tokens", .has_cache = true};
+    return trail_usage(u, &keys);
 }
 
-static void put_step(thread *t, usage u)
+static void put_step(thread *t, cf_trail_usage u)
 {
     close_reply(t);
     cf_trail_step *s = trail_step(t->r, t->lane, t->unpaid);
     s->model = t->unpaid != NULL ? t->unpaid->model : t->model;
-    s->input = u.input - u.cached - u.written;
-    s->cache_read = u.cached;
-    s->cache_creation = u.written;
-    s->output = u.output;
-    s->reasoning = u.reasoning;
+    s->used = u;
     t->unpaid = NULL;
 }
 
@@ -87,49 +71,26 @@ static void put_step(thread *t, usage u)
 static void read_total(thread *t, const json_t *info)
 {
     const json_t *total = json_object_get(info, "total_token_usage");
-    if (!json_is_object(total)) {
-        return;
-    }
-    usage now = usage_of(total), was = t->total;
-    if (memcmp(&now, &was, sizeof now) == 0 || t->has_records) {
+    cf_trail_usage now = usage_of(total), was = t->total;
+    if (!json_is_object(total) || memcmp(&now, &was, sizeof now) == 0 || t->has_records) {
         return;
     }
     t->total = now;
-    usage u = {now.input - was.input, now.cached - was.cached, now.written - was.written,
-               now.output - was.output, now.reasoning - was.reasoning};
-    if (u.input < 0 || u.cached < 0 || u.output < 0 || u.reasoning < 0 || u.written < 0) {
+    cf_trail_usage u = {now.input - was.input, now.cache_read - was.cache_read,
+                        now.cache_creation - was.cache_creation, now.output - was.output,
+                        now.reasoning - was.reasoning};
+    if (cf_trail_prompt(&u) < 0 || u.cache_read < 0 || u.cache_creation < 0 || u.output < 0 ||
+        u.reasoning < 0) {
         u = usage_of(json_object_get(info, "last_token_usage"));
     }
-    if (!cf_grow(&t->counted, &t->cap_counted, t->n_counted + 1, sizeof *t->counted)) {
-        t->r->failed = true;
-        return;
-    }
     put_step(t, u);
-    t->counted[t->n_counted++] = t->lane->n - 1;
+    *(size_t *)trail_push(&t->r->scratch, &t->counted, &t->n_counted, sizeof(size_t)) =
+        t->lane->n - 1;
 }
 
 /* ---- items --------------------------------------------------------------- */
 
-static cf_str parts_text(trail_reader *r, const json_t *content, unsigned *n_images)
-{
-    trail_text t = {CF_BUF_INIT, false};
-    size_t i;
-    const json_t *part;
-    if (!json_is_array(content)) {
-        return trail_value_text(r, content);
-    }
-    json_array_foreach(content, i, part)
-    {
-        if (json_is_string(json_object_get(part, "text"))) {
-            trail_join(&t, cf_json_get_str(part, "text"));
-        } else if (cf_str_ends(cf_json_get_str(part, "type"), "image")) {
-            ++*n_images;
-        }
-    }
-    return trail_joined(r, &t);
-}
-
-static bool is_harness_text(cf_str text)
+static bool is_meta(const json_t *item, cf_str text)
 {
     static const char *const heads[] = {"<environment_context>",
                                         "<user_instructions>",
@@ -139,19 +100,14 @@ static bool is_harness_text(cf_str text)
                                         "<subagent_notification>",
                                         "<skill>",
                                         NULL};
-    return trail_begins_with(text, heads);
-}
-
-static bool is_meta(const json_t *item, cf_str text)
-{
-    const json_t *kinds =
+    const json_t *kinds_of =
         trail_get(item, "internal_chat_message_metadata_passthrough", "content_item_kinds", NULL);
     const json_t *kind;
     size_t i;
-    if (!json_is_array(kinds)) {
-        return is_harness_text(text);
+    if (!json_is_array(kinds_of)) {
+        return trail_begins_with(text, heads);
     }
-    json_array_foreach(kinds, i, kind)
+    json_array_foreach(kinds_of, i, kind)
     {
         if (json_is_string(kind) && strncmp(json_string_value(kind), "user.", 5) == 0) {
             return false;
@@ -164,12 +120,12 @@ static void read_message(thread *t, const json_t *item, int64_t ms, uint64_t lin
 {
     trail_reader *r = t->r;
     cf_str role = cf_json_get_str(item, "role");
-    unsigned n_images = 0;
-    cf_str text = parts_text(r, json_object_get(item, "content"), &n_images);
+    cf_trail_message got = {.time_ms = ms}, *m;
+    trail_content(r, &got, json_object_get(item, "content"), kinds);
     if (cf_str_is(role, "assistant")) {
-        cf_trail_message *m = reply_of(t, ms);
-        trail_join(&t->text, text);
-        m->n_images += n_images;
+        m = reply_of(t, ms);
+        trail_join(&t->texts, TRAIL_PART_TEXT, got.text);
+        m->n_images += got.n_images;
         return;
     }
     close_reply(t);
@@ -178,11 +134,9 @@ static void read_message(thread *t, const json_t *item, int64_t ms, uint64_t lin
         trail_left_out(r, line, "unknown role ", role);
         return;
     }
-    cf_trail_message *m = trail_message(r, t->lane, is_system ? CF_TRAIL_SYSTEM : CF_TRAIL_USER);
-    m->text = text;
-    m->n_images = n_images;
-    m->is_meta = !is_system && is_meta(item, text);
-    m->time_ms = ms;
+    got.role = is_system ? CF_TRAIL_SYSTEM : CF_TRAIL_USER;
+    got.is_meta = !is_system && is_meta(item, got.text);
+    *trail_message(r, t->lane, got.role) = got;
 }
 
 static void read_reasoning(thread *t, const json_t *item, int64_t ms)
@@ -195,12 +149,12 @@ static void read_reasoning(thread *t, const json_t *item, int64_t ms)
         const json_t *part;
         json_array_foreach(json_object_get(item, lists[k]), i, part)
         {
-            trail_join(&t->thinking, cf_json_get_str(part, "text"));
+            trail_join(&t->texts, TRAIL_PART_THINKING, cf_json_get_str(part, "text"));
             has_any = true;
         }
     }
     if (!has_any) {
-        trail_join(&t->thinking, cf_str_make("", 0));
+        trail_join(&t->texts, TRAIL_PART_THINKING, cf_str_make("", 0));
     }
 }
 
@@ -208,8 +162,8 @@ static void read_call(thread *t, const json_t *item, cf_str type, int64_t ms)
 {
     trail_reader *r = t->r;
     cf_str id = trail_json_str(r, item, "call_id"), name = trail_json_str(r, item, "name");
-    id = id.n != 0 ? id : trail_json_str(r, item, "id");
     cf_str arguments;
+    trail_fill(r, &id, item, "id");
     if (cf_str_is(type, "function_call")) {
         arguments = trail_arguments(r, json_object_get(item, "arguments"));
     } else if (cf_str_is(type, "custom_tool_call")) {
@@ -221,35 +175,24 @@ static void read_call(thread *t, const json_t *item, cf_str type, int64_t ms)
     trail_call(r, reply_of(t, ms), id, name, arguments);
 }
 
-/* An agent that a result says it began. */
-static void note_begun(thread *t, cf_str agent, cf_str call_id)
-{
-    if (agent.n == 0 || !cf_grow(&t->calls, &t->cap_calls, t->n_calls + 1, sizeof *t->calls)) {
-        return;
-    }
-    t->calls[t->n_calls] = call_id;
-    trail_put(t->r, t->begun, agent, t->n_calls++);
-}
-
 static void read_output(thread *t, const json_t *item, int64_t ms)
 {
     trail_reader *r = t->r;
-    const json_t *output = json_object_get(item, "output");
+    const json_t *output = json_object_get(item, "output"), *inside;
+    cf_trail_message m = {.role = CF_TRAIL_TOOL, .time_ms = ms};
     close_reply(t);
-    cf_trail_message *m = trail_message(r, t->lane, CF_TRAIL_TOOL);
-    m->call_id = trail_json_str(r, item, "call_id");
-    m->time_ms = ms;
-    if (json_is_object(output) && json_object_get(output, "content") != NULL) {
-        m->is_error = json_is_false(json_object_get(output, "success"));
-        output = json_object_get(output, "content");
+    if ((inside = json_object_get(output, "content")) != NULL) {
+        m.is_error = json_is_false(json_object_get(output, "success"));
+        output = inside;
     }
-    m->text =
-        json_is_array(output) ? parts_text(r, output, &m->n_images) : trail_value_text(r, output);
-    trail_put(r, &t->outputs, m->call_id, t->lane->n - 1);
-    m->is_error = m->is_error || trail_find(&t->failed, m->call_id) != TRAIL_NONE;
+    trail_content(r, &m, output, kinds);
+    m.call_id = trail_json_str(r, item, "call_id");
+    m.is_error = m.is_error || trail_find(&t->failed, m.call_id) != TRAIL_NONE;
+    trail_put(&r->scratch, &t->outputs, m.call_id, t->lane->n);
+    *trail_message(r, t->lane, CF_TRAIL_TOOL) = m;
     json_t *v = NULL;
-    if (cf_str_begins(m->text, "{\"agent_id\"") && trail_parse(&v, m->text, NULL) == CF_OK) {
-        note_begun(t, trail_json_str(r, v, "agent_id"), m->call_id);
+    if (cf_str_begins(m.text, "{\"agent_id\"") && trail_parse(&v, m.text, NULL) == CF_OK) {
+        trail_began(r, trail_json_str(r, v, "agent_id"), m.call_id);
     }
     json_decref(v);
 }
@@ -257,20 +200,13 @@ static void read_output(thread *t, const json_t *item, int64_t ms)
 static bool is_again(thread *t, const json_t *item, cf_str type, uint64_t line)
 {
     cf_str id = cf_json_get_str(item, "id");
-    cf_buf key = CF_BUF_INIT;
-    if (id.n == 0) {
-        return false;
+    cf_str key = id.n != 0 ? trail_pair(t->r, type, id) : id;
+    bool is_known = trail_find(&t->seen, key) != TRAIL_NONE;
+    if (is_known) {
+        trail_left_out(t->r, line, "duplicate", cf_str_make(NULL, 0));
     }
-    cf_buf_add(&key, type.p, type.n);
-    cf_buf_addc(&key, ' ');
-    cf_buf_add(&key, id.p, id.n);
-    cf_str k = trail_take(t->r, &key);
-    if (trail_find(&t->seen, k) != TRAIL_NONE) {
-        trail_left_out(t->r, line, "duplicate", cf_str_make("", 0));
-        return true;
-    }
-    trail_put(t->r, &t->seen, k, 1);
-    return false;
+    trail_put(&t->r->scratch, &t->seen, key, 1);
+    return is_known;
 }
 
 static bool is_item(cf_str type)
@@ -318,7 +254,7 @@ static void note_exit(thread *t, cf_str call_id, int64_t code)
     }
     cf_str id = trail_copy(t->r, call_id);
     size_t at = trail_find(&t->outputs, id);
-    trail_put(t->r, &t->failed, id, 1);
+    trail_put(&t->r->scratch, &t->failed, id, 1);
     if (at < t->lane->n && t->lane->items[at].kind == CF_TRAIL_MESSAGE) {
         t->lane->items[at].as.message->is_error = true;
     }
@@ -333,16 +269,14 @@ static void read_completed(thread *t, const json_t *item)
         const json_t *id;
         json_array_foreach(json_object_get(item, "receiver_thread_ids"), i, id)
         {
-            cf_str agent = trail_value_text(t->r, id);
-            if (trail_find(t->begun, agent) == TRAIL_NONE) {
-                note_begun(t, agent, trail_json_str(t->r, item, "id"));
-            }
+            trail_began(t->r, trail_value_text(t->r, id), trail_json_str(t->r, item, "id"));
         }
     }
 }
 
 static void read_event(thread *t, const json_t *p, uint64_t line)
 {
+    static const char *const left_out[] = {"error", "stream_error", "thread_rolled_back", NULL};
     cf_str type = cf_json_get_str(p, "type");
     if (cf_str_is(type, "token_count")) {
         read_total(t, json_object_get(p, "info"));
@@ -353,12 +287,9 @@ static void read_event(thread *t, const json_t *p, uint64_t line)
     } else if (cf_str_is(type, "turn_aborted")) {
         close_reply(t);
         trail_aborted(t->r, t->lane);
-    } else if (cf_str_is(type, "task_complete")) {
-        if (json_is_object(json_object_get(p, "error"))) {
-            trail_left_out(t->r, line, "error", cf_str_make("", 0));
-        }
-    } else if (cf_str_is(type, "error") || cf_str_is(type, "stream_error") ||
-               cf_str_is(type, "thread_rolled_back")) {
+    } else if (cf_str_is(type, "task_complete") && json_is_object(json_object_get(p, "error"))) {
+        trail_left_out(t->r, line, "error", cf_str_make(NULL, 0));
+    } else if (trail_is_one_of(type, left_out)) {
         trail_left_out(t->r, line, "", type);
     }
 }
@@ -366,17 +297,17 @@ static void read_event(thread *t, const json_t *p, uint64_t line)
 static void read_compacted(thread *t, const json_t *p)
 {
     trail_reader *r = t->r;
+    size_t i;
+    const json_t *item;
     close_reply(t);
     cf_trail_compaction *c = trail_compaction(r, t->lane);
     c->summary = trail_json_str(r, p, "message");
-    size_t i;
-    const json_t *item;
     json_array_foreach(json_object_get(p, "replacement_history"), i, item)
     {
-        unsigned n_images = 0;
-        cf_str text = parts_text(r, json_object_get(item, "content"), &n_images);
-        if (trail_is(item, "role", "user") && !is_meta(item, text) &&
-            !cf_str_eq(text, c->summary) && !trail_kept(r, c, text)) {
+        cf_trail_message m = {.n = 0};
+        trail_content(r, &m, json_object_get(item, "content"), kinds);
+        if (trail_is(item, "role", "user") && !is_meta(item, m.text) &&
+            !cf_str_eq(m.text, c->summary) && !trail_kept(r, c, m.text)) {
             return;
         }
     }
@@ -390,16 +321,16 @@ static void read_meta(thread *t, const json_t *p, int64_t ms)
     }
     t->has_meta = true;
     if (t->lane->agent.n == 0) {
-        r->t->id = trail_json_str(r, p, "id");
-        r->t->folder = trail_json_str(r, p, "cwd");
-        r->t->version = trail_json_str(r, p, "cli_version");
+        trail_fill(r, &r->t->id, p, "id");
+        trail_fill(r, &r->t->folder, p, "cwd");
+        trail_fill(r, &r->t->version, p, "cli_version");
     }
-    trail_seen(r, trail_time(cf_json_get_str(p, "timestamp")));
-    cf_str text = cf_json_get_str(json_object_get(p, "base_instructions"), "text");
-    text = text.n != 0 ? text : cf_json_get_str(p, "instructions");
+    trail_seen(r, trail_time(p, "timestamp"));
+    cf_str text = trail_json_str(r, json_object_get(p, "base_instructions"), "text");
+    trail_fill(r, &text, p, "instructions");
     if (text.n != 0) {
         cf_trail_message *m = trail_message(r, t->lane, CF_TRAIL_SYSTEM);
-        m->text = trail_copy(r, text);
+        m->text = text;
         m->time_ms = ms;
     }
 }
@@ -420,7 +351,7 @@ static void read_record(void *reader, json_t *v, uint64_t line)
     thread *t = reader;
     const json_t *p = json_object_get(v, "payload");
     cf_str type = cf_json_get_str(v, "type");
-    int64_t ms = trail_time(cf_json_get_str(v, "timestamp"));
+    int64_t ms = trail_time(v, "timestamp");
     trail_seen(t->r, ms);
     if (!json_is_object(p)) {
         read_bare(t, v, type, ms, line);
@@ -457,174 +388,54 @@ static void drop_counted(thread *t)
     t->lane->n = t->has_records ? n : t->lane->n;
 }
 
-static cf_status read_thread(thread *t, cf_str text, const cf_trail_options *opts, cf_error *err)
+static cf_status put_thread(trail_family *f, const trail_thread *of, trail_lane *lane,
+                            cf_error *err)
 {
-    cf_status st = trail_each_line(t->r, text, opts, read_record, t, err);
-    close_reply(t);
-    drop_counted(t);
+    thread t = {.r = &f->r, .lane = lane, .texts = TRAIL_TEXTS_INIT};
+    cf_os_map map;
+    cf_str text;
+    CF_TRY(trail_open(&map, of->path, f->source->opts, &text, err));
+    cf_status st = trail_each_line(t.r, text, f->source->opts, read_record, &t, err);
+    close_reply(&t);
+    drop_counted(&t);
+    cf_os_map_close(&map);
     return st;
 }
 
-static void free_thread(thread *t)
-{
-    cf_buf_deinit(&t->text.b);
-    cf_buf_deinit(&t->thinking.b);
-    cf_free(t->counted);
-    trail_index_free(&t->seen);
-    trail_index_free(&t->outputs);
-    trail_index_free(&t->failed);
-}
-
-/* ---- threads of a session ------------------------------------------------ */
-
-static head head_of(cf_str text)
+/* Adds a file with what its head says. */
+static void add_file(trail_family *f, const char *path, cf_str text)
 {
     trail_lines l = {.p = text.p, .n = text.n};
-    head h = {.id = {"", 0}};
     cf_status st = CF_OK;
+    const json_t *p = NULL;
     json_t *v;
-    while (l.line < 16 && h.v == NULL && trail_next(&l, NULL, &v, &st, NULL)) {
-        const json_t *p = json_object_get(v, "payload");
-        if (trail_is(v, "type", "session_meta")) {
-            h.v = json_incref(v);
-            h.id = cf_json_get_str(p, "id");
-            h.parent = cf_json_get_str(p, "parent_thread_id");
-            h.nickname = cf_json_get_str(p, "agent_nickname");
-            if (h.nickname.n == 0) {
-                h.nickname = cf_json_get_str(
-                    trail_get(p, "source", "subagent", "thread_spawn", NULL), "agent_nickname");
-            }
-        }
+    cf_str title;
+    while (l.line < 16 && p == NULL && trail_next(&l, NULL, &v, &st, NULL)) {
+        p = trail_is(v, "type", "session_meta") ? trail_hold(&f->all, json_object_get(v, "payload"))
+                                                : NULL;
         json_decref(v);
     }
-    return h;
+    title = cf_json_get_str(p, "agent_nickname");
+    title = title.n != 0 ? title
+                         : cf_json_get_str(trail_get(p, "source", "subagent", "thread_spawn", NULL),
+                                           "agent_nickname");
+    trail_family_add(f, path, NULL, cf_json_get_str(p, "id"),
+                     cf_json_get_str(p, "parent_thread_id"), title);
 }
 
-typedef struct codex {
-    trail_reader r;
-    const char *const *paths;
-    head *heads; /* [n] */
-    size_t n;
-    trail_index ids, begun;
-    cf_str *calls; /* heap; grown by each thread in turn */
-    size_t n_calls, cap_calls;
-    const cf_trail_options *opts;
-} codex;
-
-static cf_status read_one(codex *c, size_t i, cf_error *err)
+cf_status trail_read_codex(cf_trails *out, const trail_source *s, cf_error *err)
 {
-    bool is_main = c->r.n_lanes == 0;
-    const char *name = strrchr(c->paths[i], '/');
-    cf_str id = is_main ? cf_str_make("", 0) : trail_copy(&c->r, c->heads[i].id);
-    thread t = {.r = &c->r,
-                .begun = &c->begun,
-                .calls = c->calls,
-                .n_calls = c->n_calls,
-                .cap_calls = c->cap_calls};
-    t.lane = trail_add_lane(&c->r, id);
-    c->heads[i].is_used = true;
-    if (!is_main) {
-        c->r.file = trail_copy(&c->r, cf_str_from(name != NULL ? name + 1 : c->paths[i]));
-        trail_agent(&c->r, t.lane, id)->title = trail_copy(&c->r, c->heads[i].nickname);
-    }
+    trail_family f;
     cf_os_map map;
     cf_str text;
-    cf_status st = trail_open(&map, c->paths[i], c->opts, &text, err);
-    if (st == CF_OK) {
-        st = read_thread(&t, text, c->opts, err);
-        cf_os_map_close(&map);
-    }
-    c->calls = t.calls;
-    c->n_calls = t.n_calls;
-    c->cap_calls = t.cap_calls;
-    free_thread(&t);
-    return st;
-}
-
-/* The calls that began the threads, then the order of the output. */
-static void link_lanes(codex *c)
-{
-    for (size_t i = 1; i < c->r.n_lanes; i++) {
-        trail_lane *lane = c->r.lanes[i];
-        size_t at = trail_find(&c->begun, lane->agent);
-        if (at != TRAIL_NONE && lane->n != 0 && lane->items[0].kind == CF_TRAIL_AGENT) {
-            lane->parent_call = lane->items[0].as.agent->parent_call = c->calls[at];
-        }
-    }
-    trail_order(&c->r);
-}
-
-/* The file's place whose thread began it; TRAIL_NONE: none is here. */
-static size_t parent_of(const codex *c, size_t i)
-{
-    return trail_find(&c->ids, c->heads[i].parent);
-}
-
-static bool is_below(const codex *c, size_t i, size_t root)
-{
-    size_t steps = 0;
-    while (i != TRAIL_NONE && i != root && steps++ < c->n) {
-        i = parent_of(c, i);
-    }
-    return i == root;
-}
-
-static cf_status read_session(codex *c, size_t root, cf_trails *out, cf_error *err)
-{
-    CF_TRY(trail_begin(&c->r, "codex", c->paths[root], err));
-    cf_status st = read_one(c, root, err);
-    for (size_t i = 0; st == CF_OK && i < c->n; i++) {
-        if (i != root && c->heads[i].parent.n != 0 && !c->heads[i].is_used &&
-            is_below(c, i, root)) {
-            st = read_one(c, i, err);
-        }
-    }
-    if (st == CF_OK) {
-        link_lanes(c);
-        st = trail_finish(&c->r, out, err);
-    } else {
-        trail_drop(&c->r);
-    }
-    trail_index_free(&c->begun);
-    cf_free(c->calls);
-    c->calls = NULL;
-    c->n_calls = c->cap_calls = 0;
-    return st;
-}
-
-cf_status trail_read_codex(cf_trails *out, const char *const *paths, size_t n, const char *only,
-                           const cf_trail_options *opts, cf_error *err)
-{
-    codex c = {.paths = paths, .n = n, .opts = opts};
-    cf_os_map map;
-    cf_str text;
-    c.heads = cf_calloc(n + 1, sizeof *c.heads);
-    cf_status st = c.heads != NULL ? CF_OK : cf_oom(err);
-    for (size_t i = 0; st == CF_OK && i < n; i++) {
-        st = trail_open(&map, paths[i], opts, &text, err);
+    CF_TRY(trail_family_begin(&f, "codex", s, err));
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < s->n; i++) {
+        st = trail_open(&map, s->paths[i], s->opts, &text, err);
         if (st == CF_OK) {
-            c.heads[i] = head_of(text);
-            trail_put(&c.r, &c.ids, c.heads[i].id, i);
+            add_file(&f, s->paths[i], text);
             cf_os_map_close(&map);
         }
     }
-    for (size_t i = 0; st == CF_OK && i < n; i++) {
-        bool is_root = only != NULL ? strcmp(paths[i], only) == 0
-                                    : parent_of(&c, i) == TRAIL_NONE || parent_of(&c, i) == i;
-        if (is_root) {
-            st = read_session(&c, i, out, err);
-        }
-    }
-    /* Threads whose parents are each other. */
-    for (size_t i = 0; st == CF_OK && only == NULL && i < n; i++) {
-        if (!c.heads[i].is_used) {
-            st = read_session(&c, i, out, err);
-        }
-    }
-    for (size_t i = 0; c.heads != NULL && i < n; i++) {
-        json_decref(c.heads[i].v);
-    }
-    cf_free(c.heads);
-    trail_index_free(&c.ids);
-    return st;
+    return trail_family_put(&f, st, put_thread, out, err);
 }

@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "storage/trail/trail_build.h"
 
@@ -47,29 +46,25 @@ cf_str cf_trail_item_text(const cf_trail_item *item)
     return item->message != NULL ? item->message->text : item->summary->summary;
 }
 
-static bool push(cf_trail_context *c, cf_trail_item item)
+static void push(cf_trail_context *c, const cf_trail_message *m, const cf_trail_compaction *x)
 {
-    if (!cf_grow(&c->v, &c->cap, c->n + 1, sizeof *c->v)) {
-        return false;
-    }
-    c->v[c->n++] = item;
-    return true;
+    cf_trail_item *item = trail_push(&c->arena, &c->v, &c->n, sizeof *item);
+    *item = (cf_trail_item){m, x};
 }
 
 /* Takes out what a compaction did not keep, and puts its summary after the
  * system messages. */
-static bool compact(trail_reader *r, cf_trail_context *c, const cf_trail_compaction *x)
+static void compact(cf_trail_context *c, const cf_trail_compaction *x)
 {
     trail_index kept = {0};
+    cf_arena a = {0};
     size_t n = 0, at = 0;
     for (size_t i = 0; i < x->n_kept; i++) {
-        trail_put(r, &kept, x->kept[i], 1);
+        trail_put(&a, &kept, x->kept[i], 1);
     }
-    if (!push(c, (cf_trail_item){NULL, x})) {
-        trail_index_free(&kept);
-        return false;
-    }
-    for (size_t i = 0; i + 1 < c->n; i++) {
+    push(c, NULL, x);
+    c->arena.failed = c->arena.failed || a.failed;
+    for (size_t i = 0; !c->arena.failed && i + 1 < c->n; i++) {
         const cf_trail_message *m = c->v[i].message;
         bool is_system = m != NULL && m->role == CF_TRAIL_SYSTEM;
         if (is_system || (m != NULL && trail_find(&kept, m->text) != TRAIL_NONE)) {
@@ -77,11 +72,12 @@ static bool compact(trail_reader *r, cf_trail_context *c, const cf_trail_compact
             c->v[n++] = c->v[i];
         }
     }
-    memmove(&c->v[at + 1], &c->v[at], (n - at) * sizeof *c->v);
-    c->v[at] = (cf_trail_item){NULL, x};
-    c->n = n + 1;
-    trail_index_free(&kept);
-    return !r->failed;
+    cf_arena_deinit(&a);
+    if (!c->arena.failed) {
+        memmove(&c->v[at + 1], &c->v[at], (n - at) * sizeof *c->v);
+        c->v[at] = (cf_trail_item){NULL, x};
+        c->n = n + 1;
+    }
 }
 
 /* Whether an event is on the way to the step: of its agent, on the path up to
@@ -105,24 +101,20 @@ static bool is_on_way(const cf_trail_event *e, const cf_trail_event *step)
 cf_status cf_trail_context_make(cf_trail_context *out, const cf_trail *t, size_t at, cf_error *err)
 {
     const cf_trail_event *step = &t->events[at];
-    trail_reader r = {0};
-    bool ok = true;
-    *out = (cf_trail_context){0};
-    for (size_t i = 0; ok && i < at; i++) {
+    bool is_reply = false;
+    *out = (cf_trail_context){.n = 0};
+    for (size_t i = 0; !is_reply && i < at; i++) {
         const cf_trail_event *e = &t->events[i];
-        if (!is_on_way(e, step)) {
-            continue;
-        }
-        if (e->kind == CF_TRAIL_MESSAGE) {
-            if (e->as.message == step->as.step->message) {
-                break;
+        if (is_on_way(e, step) && e->kind == CF_TRAIL_MESSAGE) {
+            is_reply = e->as.message == step->as.step->message;
+            if (!is_reply) {
+                push(out, e->as.message, NULL);
             }
-            ok = push(out, (cf_trail_item){e->as.message, NULL});
-        } else if (e->kind == CF_TRAIL_COMPACTION) {
-            ok = compact(&r, out, e->as.compaction);
+        } else if (is_on_way(e, step) && e->kind == CF_TRAIL_COMPACTION) {
+            compact(out, e->as.compaction);
         }
     }
-    if (!ok) {
+    if (out->arena.failed) {
         cf_trail_context_deinit(out);
         return cf_oom(err);
     }
@@ -131,8 +123,8 @@ cf_status cf_trail_context_make(cf_trail_context *out, const cf_trail *t, size_t
 
 void cf_trail_context_deinit(cf_trail_context *c)
 {
-    cf_free(c->v);
-    *c = (cf_trail_context){0};
+    cf_arena_deinit(&c->arena);
+    *c = (cf_trail_context){.n = 0};
 }
 
 /* ---- difference ---------------------------------------------------------- */
@@ -151,13 +143,9 @@ static size_t place_of(const cf_trail_context *c, size_t from, const cf_trail_it
     return from;
 }
 
-static bool add_row(cf_trail_diff *d, cf_trail_diff_row row)
+static void add_row(cf_trail_diff *d, cf_trail_diff_row row)
 {
-    if (!cf_grow(&d->v, &d->cap, d->n + 1, sizeof *d->v)) {
-        return false;
-    }
-    d->v[d->n++] = row;
-    return true;
+    *(cf_trail_diff_row *)trail_push(&d->arena, &d->v, &d->n, sizeof row) = row;
 }
 
 /* Another text in the place of one: of the same role, and of results the same
@@ -179,23 +167,21 @@ static size_t common_bytes(cf_str a, cf_str b)
 }
 
 /* The items that left and entered between two that stayed. */
-static bool add_gap(cf_trail_diff *d, const cf_trail_context *a, size_t i, size_t i_end,
+static void add_gap(cf_trail_diff *d, const cf_trail_context *a, size_t i, size_t i_end,
                     const cf_trail_context *b, size_t k, size_t k_end)
 {
-    bool ok = true;
-    for (; ok && i < i_end; i++) {
+    for (; i < i_end; i++) {
         if (k < k_end && is_other_text(&a->v[i], &b->v[k])) {
             size_t n = common_bytes(a->v[i].message->text, b->v[k].message->text);
-            ok = add_row(d, (cf_trail_diff_row){CF_TRAIL_CHANGED, a->v[i], b->v[k], n});
+            add_row(d, (cf_trail_diff_row){CF_TRAIL_CHANGED, a->v[i], b->v[k], k, n});
             k++;
         } else {
-            ok = add_row(d, (cf_trail_diff_row){.change = CF_TRAIL_LEFT, .before = a->v[i]});
+            add_row(d, (cf_trail_diff_row){.change = CF_TRAIL_LEFT, .before = a->v[i], .place = i});
         }
     }
-    for (; ok && k < k_end; k++) {
-        ok = add_row(d, (cf_trail_diff_row){.change = CF_TRAIL_ENTERED, .after = b->v[k]});
+    for (; k < k_end; k++) {
+        add_row(d, (cf_trail_diff_row){.change = CF_TRAIL_ENTERED, .after = b->v[k], .place = k});
     }
-    return ok;
 }
 
 /* Both keep the order of the file, so that one walk finds what stayed. */
@@ -203,21 +189,20 @@ cf_status cf_trail_diff_make(cf_trail_diff *out, const cf_trail_context *before,
                              const cf_trail_context *after, cf_error *err)
 {
     size_t i = 0, k = 0;
-    bool ok = true;
-    *out = (cf_trail_diff){0};
-    while (ok && (i < before->n || k < after->n)) {
+    *out = (cf_trail_diff){.n = 0};
+    while (i < before->n || k < after->n) {
         size_t to = i, at = after->n;
         while (to < before->n && (at = place_of(after, k, &before->v[to])) == after->n) {
             to++;
         }
-        ok = add_gap(out, before, i, to, after, k, at);
-        if (ok && to < before->n) {
-            ok = add_row(out, (cf_trail_diff_row){CF_TRAIL_SAME, before->v[to], after->v[at], 0});
+        add_gap(out, before, i, to, after, k, at);
+        if (to < before->n) {
+            add_row(out, (cf_trail_diff_row){CF_TRAIL_SAME, before->v[to], after->v[at], at, 0});
         }
         i = to + 1;
         k = at + 1;
     }
-    if (!ok) {
+    if (out->arena.failed) {
         cf_trail_diff_deinit(out);
         return cf_oom(err);
     }
@@ -226,8 +211,8 @@ cf_status cf_trail_diff_make(cf_trail_diff *out, const cf_trail_context *before,
 
 void cf_trail_diff_deinit(cf_trail_diff *d)
 {
-    cf_free(d->v);
-    *d = (cf_trail_diff){0};
+    cf_arena_deinit(&d->arena);
+    *d = (cf_trail_diff){.n = 0};
 }
 
 const char *cf_trail_change_name(cf_trail_change change)

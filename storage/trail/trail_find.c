@@ -8,26 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/alloc.h"
 #include "storage/trail/trail_rules.h"
 
 /* The same call with the same result since the user last wrote. */
 typedef struct again {
-    cf_str key; /* in the findings' arena */
     cf_str name;
-    size_t *messages; /* [n], heap */
-    size_t n, cap, at;
+    size_t *messages; /* [n] */
+    size_t n, at;
 } again;
 
 typedef struct state {
-    cf_str id;
     size_t step, last_reply;        /* places; TRAIL_NONE: none */
-    const cf_trail_message **users; /* [n_users], heap; since the last compaction */
-    size_t n_users, cap_users;
-    size_t *failed; /* [n_failed], heap; results that wait for the next message */
-    size_t n_failed, cap_failed;
-    again *again; /* [n_again], heap */
-    size_t n_again, cap_again;
+    const cf_trail_message **users; /* [n_users], since the last compaction */
+    size_t n_users;
+    size_t *failed; /* [n_failed], results that wait for the next message */
+    size_t n_failed;
+    again *again; /* [n_again] */
+    size_t n_again;
     trail_index keys;
     trail_words words; /* of the results of sub-agents that it began */
     bool is_full_said;
@@ -36,38 +33,36 @@ typedef struct state {
 typedef struct finder {
     cf_trail_findings *out;
     const cf_trail *t;
-    state *v; /* [n], heap */
-    size_t n, cap;
-    trail_reader r;                     /* its `failed` alone */
+    cf_arena arena; /* of what follows */
+    state *v;       /* [n] */
+    size_t n;
     trail_index agents, results, calls; /* calls: id -> place in `called` */
     struct called {
         const cf_trail_message *reply;
         const cf_trail_call *call;
         bool is_counted; /* its first result */
-    } * called;          /* [n_called], heap */
+    } * called;          /* [n_called] */
     size_t n_called;
     bool has_cache;
 } finder;
+
+static cf_str text_of(finder *f, const char *format, va_list args)
+{
+    char text[400];
+    vsnprintf(text, sizeof text, format, args);
+    const char *p = cf_arena_strndup(&f->out->arena, text, strlen(text));
+    return cf_str_from(p != NULL ? p : "");
+}
 
 /* A finding with its sentence. */
 static CF_PRINTF(4, 5) cf_trail_finding *say(finder *f, cf_trail_finding_kind kind, size_t at,
                                              const char *format, ...)
 {
-    static _Thread_local cf_trail_finding spare;
     va_list args;
-    char text[400];
-    if (!cf_grow(&f->out->v, &f->out->cap, f->out->n + 1, sizeof *f->out->v)) {
-        f->r.failed = true;
-        return &spare;
-    }
+    cf_trail_finding *x = trail_push(&f->out->arena, &f->out->v, &f->out->n, sizeof *x);
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    *x = (cf_trail_finding){.kind = kind, .at = at, .text = text_of(f, format, args)};
     va_end(args);
-    size_t n = strlen(text);
-    const char *p = cf_arena_strndup(&f->out->arena, text, n);
-    cf_trail_finding *x = &f->out->v[f->out->n++];
-    *x =
-        (cf_trail_finding){.kind = kind, .at = at, .text = {p != NULL ? p : "", p != NULL ? n : 0}};
     return x;
 }
 
@@ -77,20 +72,18 @@ static int shown(cf_str s, size_t max)
     return (int)(s.n < max ? s.n : max);
 }
 
+/* NULL without memory. */
 static state *state_of(finder *f, cf_str agent)
 {
     cf_str key = trail_agent_key(agent);
     size_t at = trail_find(&f->agents, key);
     if (at == TRAIL_NONE) {
-        if (!cf_grow(&f->v, &f->cap, f->n + 1, sizeof *f->v)) {
-            f->r.failed = true;
-            return NULL;
-        }
-        f->v[f->n] = (state){.id = agent, .step = TRAIL_NONE, .last_reply = TRAIL_NONE};
-        trail_put(&f->r, &f->agents, key, f->n);
-        at = f->n++;
+        state *s = trail_push(&f->arena, &f->v, &f->n, sizeof *s);
+        *s = (state){.step = TRAIL_NONE, .last_reply = TRAIL_NONE};
+        at = f->n - 1;
+        trail_put(&f->arena, &f->agents, key, at);
     }
-    return &f->v[at];
+    return f->arena.failed ? NULL : &f->v[at];
 }
 
 static const cf_trail_message *message_at(const finder *f, size_t at)
@@ -102,34 +95,32 @@ static const cf_trail_message *message_at(const finder *f, size_t at)
 static struct called *call_of(const finder *f, cf_str id)
 {
     size_t at = trail_find(&f->calls, id);
-    return at != TRAIL_NONE ? &f->called[at] : NULL;
+    return at < f->n_called ? &f->called[at] : NULL;
+}
+
+static void push_place(finder *f, size_t **v, size_t *n, size_t place)
+{
+    *(size_t *)trail_push(&f->arena, v, n, sizeof place) = place;
 }
 
 /* ---- repeated ------------------------------------------------------------ */
 
-static void say_repeated(finder *f, const again *a)
-{
-    size_t *copy = cf_arena_alloc(&f->out->arena, a->n * sizeof *copy);
-    if (a->n < 3 || copy == NULL) {
-        return;
-    }
-    cf_trail_finding *x =
-        say(f, CF_TRAIL_REPEATED, a->at, "the same call of %.*s gave the same result %zu times",
-            shown(a->name, 80), a->name.p, a->n);
-    memcpy(copy, a->messages, a->n * sizeof *copy);
-    x->name = a->name;
-    x->messages = copy;
-    x->n_messages = a->n;
-}
-
 static void end_repeats(finder *f, state *s)
 {
     for (size_t i = 0; i < s->n_again; i++) {
-        say_repeated(f, &s->again[i]);
-        cf_free(s->again[i].messages);
+        const again *a = &s->again[i];
+        size_t *copy = a->n < 3 ? NULL : cf_arena_alloc(&f->out->arena, a->n * sizeof *copy);
+        if (copy != NULL) {
+            cf_trail_finding *x = say(f, CF_TRAIL_REPEATED, a->at,
+                                      "the same call of %.*s gave the same result %zu times",
+                                      shown(a->name, 80), a->name.p, a->n);
+            x->name = a->name;
+            x->messages = memcpy(copy, a->messages, a->n * sizeof *copy);
+            x->n_messages = a->n;
+        }
     }
     s->n_again = 0;
-    trail_index_free(&s->keys);
+    s->keys = (trail_index){0};
 }
 
 static cf_str key_of(finder *f, const cf_trail_call *c, const cf_trail_message *m)
@@ -141,11 +132,11 @@ static cf_str key_of(finder *f, const cf_trail_call *c, const cf_trail_message *
         cf_buf_addf(&b, "%zu:", parts[i].n);
         cf_buf_add(&b, parts[i].p, parts[i].n);
     }
-    f->r.failed = f->r.failed || b.failed;
+    f->arena.failed = f->arena.failed || b.failed;
     char hex[CF_HASH_TEXT + 1];
     cf_hash_hex(hex, b.p, b.n);
     cf_buf_deinit(&b);
-    const char *p = cf_arena_strndup(&f->out->arena, hex, CF_HASH_TEXT);
+    const char *p = cf_arena_strndup(&f->arena, hex, CF_HASH_TEXT);
     return cf_str_make(p, p != NULL ? CF_HASH_TEXT : 0);
 }
 
@@ -159,20 +150,14 @@ static void count_repeat(finder *f, state *s, const cf_trail_message *m, size_t 
     cf_str key = key_of(f, c->call, m);
     size_t i = trail_find(&s->keys, key);
     if (i == TRAIL_NONE) {
-        if (!cf_grow(&s->again, &s->cap_again, s->n_again + 1, sizeof *s->again)) {
-            f->r.failed = true;
-            return;
-        }
-        i = s->n_again++;
-        s->again[i] = (again){.key = key, .name = c->call->name};
-        trail_put(&f->r, &s->keys, key, i);
+        i = s->n_again;
+        trail_put(&f->arena, &s->keys, key, i);
+        again *a = trail_push(&f->arena, &s->again, &s->n_again, sizeof *a);
+        *a = (again){.name = c->call->name};
     }
-    again *a = &s->again[i];
-    if (cf_grow(&a->messages, &a->cap, a->n + 1, sizeof *a->messages)) {
-        a->messages[a->n++] = c->reply->n;
-        a->at = at;
-    } else {
-        f->r.failed = true;
+    if (!f->arena.failed) {
+        push_place(f, &s->again[i].messages, &s->again[i].n, c->reply->n);
+        s->again[i].at = at;
     }
 }
 
@@ -203,13 +188,8 @@ static void see_result(finder *f, state *s, const cf_trail_message *m, size_t at
     }
     check_invalid(f, m, at);
     count_repeat(f, s, m, at);
-    if (!m->is_error) {
-        return;
-    }
-    if (cf_grow(&s->failed, &s->cap_failed, s->n_failed + 1, sizeof *s->failed)) {
-        s->failed[s->n_failed++] = at;
-    } else {
-        f->r.failed = true;
+    if (m->is_error) {
+        push_place(f, &s->failed, &s->n_failed, at);
     }
 }
 
@@ -229,30 +209,27 @@ static void see_after_errors(finder *f, state *s, const cf_trail_message *m)
 
 /* ---- steps --------------------------------------------------------------- */
 
-static int64_t prompt_of(const cf_trail_step *s)
-{
-    return s->input + s->cache_read + s->cache_creation;
-}
-
 static void check_cache(finder *f, state *s, const cf_trail_step *now, size_t at)
 {
     enum { SLACK = 1024 }; /* tokens; servers keep whole blocks */
     const cf_trail_step *was = s->step != TRAIL_NONE ? f->t->events[s->step].as.step : NULL;
+    int64_t had = was != NULL ? cf_trail_prompt(&was->used) : 0;
     if (!f->has_cache || was == NULL || !cf_str_eq(was->model, now->model) ||
-        prompt_of(now) < prompt_of(was) || now->cache_read + SLACK >= prompt_of(was)) {
+        cf_trail_prompt(&now->used) < had || now->used.cache_read + SLACK >= had) {
         return;
     }
-    cf_trail_finding *x = say(
-        f, CF_TRAIL_CACHE_LOST, at, "step %zu kept %lld of the %lld tokens that step %zu had sent",
-        now->n, (long long)now->cache_read, (long long)prompt_of(was), was->n);
+    cf_trail_finding *x = say(f, CF_TRAIL_CACHE_LOST, at,
+                              "step %zu kept %lld of the %lld tokens that step %zu had sent",
+                              now->n, (long long)now->used.cache_read, (long long)had, was->n);
     x->step = now->n;
-    x->tokens = prompt_of(was);
-    x->limit = now->cache_read;
+    x->tokens = had;
+    x->limit = now->used.cache_read;
 }
 
 static void check_window(finder *f, state *s, const cf_trail_step *now, size_t at)
 {
-    int64_t window = cf_trail_window(now->model), tokens = prompt_of(now) + now->output;
+    int64_t window = cf_trail_window(now->model),
+            tokens = cf_trail_prompt(&now->used) + now->used.output;
     if (window == 0 || s->is_full_said || tokens < window / 10 * 9) {
         return;
     }
@@ -280,47 +257,32 @@ static void see_step(finder *f, state *s, size_t at)
 
 /* ---- compactions --------------------------------------------------------- */
 
-/* The sentences that are gone, in the findings' arena. */
-static cf_str *lost_of(finder *f, const cf_trail_sentences *all, size_t *n)
-{
-    cf_str *v = cf_arena_alloc(&f->out->arena, (all->n + 1) * sizeof *v);
-    *n = 0;
-    for (size_t i = 0; v != NULL && i < all->n; i++) {
-        if (all->v[i].fate == CF_TRAIL_GONE) {
-            v[(*n)++] = all->v[i].text;
-        }
-    }
-    return v;
-}
-
-static void say_compacted(finder *f, const cf_trail_compaction *c, const cf_trail_sentences *all,
-                          size_t at)
-{
-    size_t n;
-    const cf_str *lost = lost_of(f, all, &n);
-    if (n == 0) {
-        return;
-    }
-    cf_trail_finding *x =
-        say(f, CF_TRAIL_COMPACTED, at,
-            "the compaction after message %zu lost %zu %s that the user wrote: \"%.*s\"", c->before,
-            n, n == 1 ? "sentence" : "sentences", shown(lost[0], 120), lost[0].p);
-    x->message = c->before;
-    x->lost = lost;
-    x->n_lost = n;
-}
-
 static void see_compaction(finder *f, state *s, size_t at)
 {
     const cf_trail_compaction *c = f->t->events[at].as.compaction;
-    cf_trail_sentences all = {0};
+    cf_trail_sentences all = {.n = 0};
     trail_after after;
+    cf_str *lost = NULL;
+    size_t n = 0;
     trail_after_init(&after, c);
     for (size_t i = 0; i < s->n_users; i++) {
         trail_sentences_add(&all, &after, s->users[i]);
     }
-    f->r.failed = f->r.failed || after.failed;
-    say_compacted(f, c, &all, at);
+    for (size_t i = 0; i < all.n; i++) {
+        if (all.v[i].fate == CF_TRAIL_GONE) {
+            *(cf_str *)trail_push(&f->out->arena, &lost, &n, sizeof *lost) = all.v[i].text;
+        }
+    }
+    if (n != 0) {
+        cf_trail_finding *x =
+            say(f, CF_TRAIL_COMPACTED, at,
+                "the compaction after message %zu lost %zu %s that the user wrote: \"%.*s\"",
+                c->before, n, n == 1 ? "sentence" : "sentences", shown(lost[0], 120), lost[0].p);
+        x->message = c->before;
+        x->lost = lost;
+        x->n_lost = n;
+    }
+    f->arena.failed = f->arena.failed || all.arena.failed;
     trail_after_deinit(&after);
     cf_trail_sentences_deinit(&all);
     s->n_users = 0;
@@ -342,11 +304,7 @@ static void see_message(finder *f, state *s, size_t at)
         s->last_reply = at;
     } else if (m->role == CF_TRAIL_USER && !m->is_meta) {
         end_repeats(f, s);
-        if (cf_grow(&s->users, &s->cap_users, s->n_users + 1, sizeof *s->users)) {
-            s->users[s->n_users++] = m;
-        } else {
-            f->r.failed = true;
-        }
+        *(const cf_trail_message **)trail_push(&f->arena, &s->users, &s->n_users, sizeof m) = m;
     }
 }
 
@@ -372,19 +330,20 @@ static void index_all(finder *f)
     for (size_t i = 0; i < f->t->n_events; i++) {
         const cf_trail_event *e = &f->t->events[i];
         if (e->kind == CF_TRAIL_STEP) {
-            f->has_cache =
-                f->has_cache || e->as.step->cache_read != 0 || e->as.step->cache_creation != 0;
+            const cf_trail_usage *u = &e->as.step->used;
+            f->has_cache = f->has_cache || u->cache_read != 0 || u->cache_creation != 0;
         }
         if (e->kind != CF_TRAIL_MESSAGE) {
             continue;
         }
         const cf_trail_message *m = e->as.message;
         for (size_t k = 0; k < m->n_calls; k++) {
-            f->called[f->n_called] = (struct called){m, &m->calls[k], false};
-            trail_put(&f->r, &f->calls, m->calls[k].id, f->n_called++);
+            trail_put(&f->arena, &f->calls, m->calls[k].id, f->n_called);
+            struct called *c = trail_push(&f->arena, &f->called, &f->n_called, sizeof *c);
+            *c = (struct called){m, &m->calls[k], false};
         }
         if (m->role == CF_TRAIL_TOOL && !e->is_branch) {
-            trail_put(&f->r, &f->results, m->call_id, i);
+            trail_put(&f->arena, &f->results, m->call_id, i);
         }
     }
 }
@@ -417,7 +376,7 @@ static void check_reasoning(finder *f, size_t at, trail_index *said)
         if (m->n_calls == 0 || trail_find(said, key) != TRAIL_NONE) {
             continue;
         }
-        trail_put(&f->r, said, key, 1);
+        trail_put(&f->arena, said, key, 1);
         cf_trail_finding *x =
             say(f, CF_TRAIL_REASONING_NOT_RETURNED, at,
                 "the reasoning of reply %zu was not sent back with step %zu", m->n, e->as.step->n);
@@ -434,7 +393,7 @@ static void check_agent(finder *f, size_t at)
     size_t result = trail_find(&f->results, e->as.agent->parent_call);
     state *parent = result != TRAIL_NONE ? state_of(f, f->t->events[result].agent) : NULL;
     if (parent == NULL ||
-        trail_words_used(&f->r, &parent->words, message_at(f, result)->text, result)) {
+        trail_words_used(&f->arena, &parent->words, message_at(f, result)->text, result)) {
         return;
     }
     cf_trail_finding *x = say(f, CF_TRAIL_AGENT_UNUSED, at,
@@ -453,14 +412,14 @@ static void read_words(finder *f)
                         : TRAIL_NONE;
         state *parent = at != TRAIL_NONE ? state_of(f, f->t->events[at].agent) : NULL;
         if (parent != NULL) {
-            trail_words_want(&f->r, &parent->words, message_at(f, at)->text);
+            trail_words_want(&f->arena, &parent->words, message_at(f, at)->text);
         }
     }
     for (size_t i = 0; i < f->t->n_events; i++) {
         const cf_trail_event *e = &f->t->events[i];
         state *s = e->kind == CF_TRAIL_MESSAGE && !e->is_branch ? state_of(f, e->agent) : NULL;
         if (s != NULL && s->words.n != 0 && e->as.message->role != CF_TRAIL_TOOL) {
-            trail_words_see(&f->r, &s->words, e->as.message, i);
+            trail_words_see(&f->arena, &s->words, e->as.message, i);
         }
     }
 }
@@ -476,35 +435,17 @@ static int by_place(const void *a, const void *b)
                                      : x->message > y->message;
 }
 
-static void free_states(finder *f)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        end_repeats(f, &f->v[i]);
-        cf_free(f->v[i].users);
-        cf_free(f->v[i].failed);
-        cf_free(f->v[i].again);
-        trail_words_free(&f->v[i].words);
-    }
-    cf_free(f->v);
-    cf_free(f->called);
-    trail_index_free(&f->agents);
-    trail_index_free(&f->results);
-    trail_index_free(&f->calls);
-}
-
 cf_status cf_trail_find(cf_trail_findings *out, const cf_trail *t, cf_error *err)
 {
     *out = (cf_trail_findings){.n = 0};
-    cf_arena_init(&out->arena, 0);
     finder f = {.out = out, .t = t};
     trail_index said = {0};
-    f.called = cf_alloc((t->n_calls + 1) * sizeof *f.called);
-    if (f.called == NULL) {
-        return cf_oom(err);
-    }
     index_all(&f);
     for (size_t i = 0; i < t->n_events; i++) {
         see_event(&f, i);
+    }
+    for (size_t i = 0; i < f.n; i++) {
+        end_repeats(&f, &f.v[i]);
     }
     read_words(&f);
     for (size_t i = 0; i < t->n_events; i++) {
@@ -512,9 +453,9 @@ cf_status cf_trail_find(cf_trail_findings *out, const cf_trail *t, cf_error *err
         check_reasoning(&f, i, &said);
         check_agent(&f, i);
     }
-    trail_index_free(&said);
-    free_states(&f);
-    if (f.r.failed || out->arena.failed) {
+    bool failed = f.arena.failed || out->arena.failed;
+    cf_arena_deinit(&f.arena);
+    if (failed) {
         cf_trail_findings_deinit(out);
         return cf_oom(err);
     }
@@ -527,6 +468,5 @@ cf_status cf_trail_find(cf_trail_findings *out, const cf_trail *t, cf_error *err
 void cf_trail_findings_deinit(cf_trail_findings *f)
 {
     cf_arena_deinit(&f->arena);
-    cf_free(f->v);
     *f = (cf_trail_findings){.n = 0};
 }

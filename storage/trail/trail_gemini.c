@@ -8,11 +8,10 @@
  * 2. An entry that is not in the list at the end is on a branch that leaves
  *    from the nearest listed entry whose first record came before its own.
  */
-#include "core/base/alloc.h"
 #include "storage/trail/trail_parts.h"
 
 typedef struct entry {
-    json_t *v; /* merged; owned */
+    const json_t *v; /* merged */
     uint64_t line;
     bool is_listed;
     cf_trail_message *last; /* which learns of it; NULL: none */
@@ -20,24 +19,13 @@ typedef struct entry {
 
 typedef struct gemini {
     trail_reader r;
-    entry *v; /* [n], heap, in the order of their first records */
-    size_t n, cap;
-    size_t *list; /* [n_list], heap */
-    size_t n_list, cap_list;
+    entry *v; /* [n], in the order of their first records */
+    size_t n;
+    size_t *list; /* [n_list] */
+    size_t n_list;
     trail_index ids;
     trail_index results; /* call ids whose results are in the output */
 } gemini;
-
-/* The key of an entry: its id and type. */
-static cf_str key_of(gemini *g, const json_t *v)
-{
-    cf_buf b = CF_BUF_INIT;
-    cf_str id = cf_json_get_str(v, "id"), type = cf_json_get_str(v, "type");
-    cf_buf_add(&b, type.p, type.n);
-    cf_buf_addc(&b, ' ');
-    cf_buf_add(&b, id.p, id.n);
-    return trail_take(&g->r, &b);
-}
 
 static void merge(gemini *g, entry *e, const json_t *v)
 {
@@ -50,54 +38,40 @@ static void merge(gemini *g, entry *e, const json_t *v)
         if (is_less && json_object_get(e->v, key) != NULL) {
             continue;
         }
-        g->r.failed = g->r.failed || json_object_set(e->v, key, value) != 0;
+        g->r.failed = g->r.failed || json_object_set(cf_json_ref(e->v), key, value) != 0;
     }
 }
 
-static bool is_known(cf_str type)
+/* Puts the entry of a record, new or merged, at the list's end, unless it is
+ * there. */
+static void add_entry(gemini *g, const json_t *v, uint64_t line)
 {
-    return cf_str_is(type, "user") || cf_str_is(type, "gemini");
-}
-
-/* The entry of a record, new or merged; TRAIL_NONE: it is none. */
-static size_t entry_of(gemini *g, const json_t *v, uint64_t line)
-{
-    cf_str type = cf_json_get_str(v, "type"), key = key_of(g, v);
+    static const char *const known[] = {"user", "gemini", NULL};
+    static const char *const notices[] = {"info", "warning", "error", NULL};
+    trail_reader *r = &g->r;
+    cf_str type = cf_json_get_str(v, "type");
+    cf_str key = trail_pair(r, type, cf_json_get_str(v, "id"));
     size_t at = trail_find(&g->ids, key);
-    if (at != TRAIL_NONE) {
-        trail_seen(&g->r, trail_time(cf_json_get_str(v, "timestamp")));
-        merge(g, &g->v[at], v);
-        return at;
+    if (at == TRAIL_NONE && !trail_is_one_of(type, known)) {
+        trail_left_out(r, line, trail_is_one_of(type, notices) ? "" : "unknown type ", type);
+        return;
     }
-    if (!is_known(type)) {
-        bool is_notice =
-            cf_str_is(type, "info") || cf_str_is(type, "warning") || cf_str_is(type, "error");
-        trail_left_out(&g->r, line, is_notice ? "" : "unknown type ", type);
-        return TRAIL_NONE;
-    }
-    trail_seen(&g->r, trail_time(cf_json_get_str(v, "timestamp")));
-    json_t *copy = cf_json_copy(v);
-    if (copy == NULL || !cf_grow(&g->v, &g->cap, g->n + 1, sizeof *g->v)) {
+    trail_seen(r, trail_time(v, "timestamp"));
+    if (at == TRAIL_NONE) {
+        json_t *copy = cf_json_copy(v);
+        entry *e = trail_push(&r->scratch, &g->v, &g->n, sizeof *e);
+        *e = (entry){.v = copy != NULL ? trail_hold(r, copy) : NULL, .line = line};
+        r->failed = r->failed || copy == NULL;
         json_decref(copy);
-        g->r.failed = true;
-        return TRAIL_NONE;
+        at = g->n - 1;
+        trail_put(&r->scratch, &g->ids, key, at);
+    } else {
+        merge(g, &g->v[at], v);
     }
-    g->v[g->n] = (entry){.v = copy, .line = line};
-    trail_put(&g->r, &g->ids, key, g->n);
-    return g->n++;
-}
-
-static void list_add(gemini *g, size_t at)
-{
-    if (g->v[at].is_listed) {
-        return;
+    if (!trail_failed(r) && !g->v[at].is_listed) {
+        g->v[at].is_listed = true;
+        *(size_t *)trail_push(&r->scratch, &g->list, &g->n_list, sizeof at) = at;
     }
-    if (!cf_grow(&g->list, &g->cap_list, g->n_list + 1, sizeof *g->list)) {
-        g->r.failed = true;
-        return;
-    }
-    g->v[at].is_listed = true;
-    g->list[g->n_list++] = at;
 }
 
 /* Takes the entries from list[from] on out. */
@@ -127,49 +101,37 @@ static void rewind_to(gemini *g, cf_str id)
     list_cut(g, from);
 }
 
-/* The whole list anew. */
-static void set_messages(gemini *g, const json_t *messages, uint64_t line)
-{
-    size_t i;
-    const json_t *one;
-    list_cut(g, 0);
-    json_array_foreach(messages, i, one)
-    {
-        size_t at = json_is_object(one) ? entry_of(g, one, line) : TRAIL_NONE;
-        if (at != TRAIL_NONE) {
-            list_add(g, at);
-        }
-    }
-}
-
 static void read_head(gemini *g, const json_t *v)
 {
     cf_trail *t = g->r.t;
-    t->id = t->id.n != 0 ? t->id : trail_json_str(&g->r, v, "sessionId");
+    trail_fill(&g->r, &t->id, v, "sessionId");
     t->title =
         json_object_get(v, "summary") != NULL ? trail_json_str(&g->r, v, "summary") : t->title;
-    trail_seen(&g->r, trail_time(cf_json_get_str(v, "startTime")));
-    trail_seen(&g->r, trail_time(cf_json_get_str(v, "lastUpdated")));
+    trail_seen(&g->r, trail_time(v, "startTime"));
+    trail_seen(&g->r, trail_time(v, "lastUpdated"));
 }
 
 static void read_record(void *reader, json_t *v, uint64_t line)
 {
     gemini *g = reader;
-    const json_t *set = json_object_get(v, "$set"), *back = json_object_get(v, "$rewindTo");
+    const json_t *set = json_object_get(v, "$set"), *messages = json_object_get(set, "messages");
     if (set != NULL) {
+        size_t i;
+        const json_t *one;
         read_head(g, set);
-        if (json_object_get(set, "messages") != NULL) {
-            set_messages(g, json_object_get(set, "messages"), line);
+        list_cut(g, messages != NULL ? 0 : g->n_list); /* the whole list anew */
+        json_array_foreach(messages, i, one)
+        {
+            if (json_is_object(one)) {
+                add_entry(g, one, line);
+            }
         }
-    } else if (back != NULL) {
+    } else if (json_object_get(v, "$rewindTo") != NULL) {
         rewind_to(g, cf_json_get_str(v, "$rewindTo"));
     } else if (json_object_get(v, "type") == NULL && json_object_get(v, "sessionId") != NULL) {
         read_head(g, v);
     } else {
-        size_t at = entry_of(g, v, line);
-        if (at != TRAIL_NONE) {
-            list_add(g, at);
-        }
+        add_entry(g, v, line);
     }
 }
 
@@ -182,12 +144,9 @@ static void read_document(gemini *g, const json_t *v)
     json_array_foreach(json_object_get(v, "messages"), i, one)
     {
         if (json_is_object(one)) {
-            size_t at = entry_of(g, one, i + 1);
-            if (at != TRAIL_NONE) {
-                list_add(g, at);
-            }
+            add_entry(g, one, i + 1);
         } else {
-            trail_left_out(&g->r, i + 1, "not an object", cf_str_make("", 0));
+            trail_left_out(&g->r, i + 1, "not an object", cf_str_make(NULL, 0));
         }
     }
 }
@@ -206,13 +165,12 @@ static void put_call_results(gemini *g, trail_lane *lane, entry *e, const json_t
     cf_trail_message *m = trail_message(&g->r, lane, CF_TRAIL_TOOL);
     m->call_id = trail_json_str(&g->r, call, "id");
     m->is_error = cf_str_is(status, "error") || cf_str_is(status, "cancelled");
-    m->time_ms = trail_time(cf_json_get_str(call, "timestamp"));
+    m->time_ms = trail_time(call, "timestamp");
     trail_parts_result(&g->r, m, response);
-    trail_put(&g->r, &g->results, m->call_id, 1);
+    trail_put(&g->r.scratch, &g->results, m->call_id, 1);
     json_array_foreach(parts, i, part)
     {
-        m->n_images += cf_str_begins(
-            cf_json_get_str(json_object_get(part, "inlineData"), "mimeType"), "image/");
+        m->n_images += trail_is_image(part);
     }
     e->last = m;
     if (cf_str_is(status, "cancelled")) {
@@ -222,17 +180,21 @@ static void put_call_results(gemini *g, trail_lane *lane, entry *e, const json_t
 
 static void put_thoughts(gemini *g, cf_trail_message *m, const json_t *v)
 {
-    trail_text t = {CF_BUF_INIT, false};
+    trail_texts t = TRAIL_TEXTS_INIT;
+    cf_str text = m->text, thinking = m->thinking;
     size_t i;
     const json_t *one;
     json_array_foreach(json_object_get(v, "thoughts"), i, one)
     {
         if (json_object_get(one, "subject") != NULL) {
-            trail_join(&t, cf_json_get_str(one, "subject"));
+            trail_join(&t, TRAIL_PART_THINKING, cf_json_get_str(one, "subject"));
         }
-        trail_join(&t, cf_json_get_str(one, "description"));
+        trail_join(&t, TRAIL_PART_THINKING, cf_json_get_str(one, "description"));
     }
-    m->thinking = t.has_any ? trail_joined(&g->r, &t) : m->thinking;
+    bool has_any = t.has_thinking;
+    trail_joined(&g->r, &t, m);
+    m->text = text;
+    m->thinking = has_any ? m->thinking : thinking;
 }
 
 static void put_reply(gemini *g, trail_lane *lane, entry *e)
@@ -246,7 +208,7 @@ static void put_reply(gemini *g, trail_lane *lane, entry *e)
     put_thoughts(g, m, e->v);
     m->n_calls = json_array_size(calls) != 0 ? 0 : m->n_calls;
     m->model = trail_json_str(r, e->v, "model");
-    m->time_ms = trail_time(cf_json_get_str(e->v, "timestamp"));
+    m->time_ms = trail_time(e->v, "timestamp");
     trail_model(r, m->model);
     e->last = m;
     json_array_foreach(calls, i, call)
@@ -255,11 +217,9 @@ static void put_reply(gemini *g, trail_lane *lane, entry *e)
                    trail_arguments(r, json_object_get(call, "args")));
     }
     if (u != NULL) {
-        cf_trail_step *s = trail_step(r, lane, m);
-        s->cache_read = trail_int(u, "cached");
-        s->input = trail_int(u, "input") - s->cache_read;
-        s->output = trail_int(u, "total") - trail_int(u, "input");
-        s->reasoning = trail_int(u, "thoughts");
+        static const trail_usage_keys keys = {
+            "input", "cached", NULL, "total", "thoughts", .has_cache = true, .is_total = true};
+        trail_step(r, lane, m)->used = trail_usage(u, &keys);
     }
     json_array_foreach(calls, i, call)
     {
@@ -272,7 +232,7 @@ static void put_user(gemini *g, trail_lane *lane, entry *e)
 {
     trail_reader *r = &g->r;
     const json_t *content = json_object_get(e->v, "content"), *response;
-    int64_t ms = trail_time(cf_json_get_str(e->v, "timestamp"));
+    int64_t ms = trail_time(e->v, "timestamp");
     bool has_result = false;
     for (size_t i = 0; (response = trail_parts_response(content, &i)) != NULL;) {
         has_result = true;
@@ -282,7 +242,7 @@ static void put_user(gemini *g, trail_lane *lane, entry *e)
         cf_trail_message *m = trail_message(r, lane, CF_TRAIL_TOOL);
         m->time_ms = ms;
         trail_parts_result(r, m, response);
-        trail_put(r, &g->results, m->call_id, 1);
+        trail_put(&r->scratch, &g->results, m->call_id, 1);
         e->last = m;
     }
     if (has_result) {
@@ -297,35 +257,14 @@ static void put_user(gemini *g, trail_lane *lane, entry *e)
 
 static void put_entry(gemini *g, trail_lane *lane, size_t at)
 {
-    if (trail_is(g->v[at].v, "type", "gemini")) {
-        put_reply(g, lane, &g->v[at]);
-    } else {
-        put_user(g, lane, &g->v[at]);
-    }
-}
-
-static void put_branches(gemini *g)
-{
-    trail_lane *lane = NULL;
-    const cf_trail_message *from = NULL;
-    for (size_t i = 0; i < g->n; i++) {
-        if (g->v[i].is_listed) {
-            from = g->v[i].last;
-            lane = NULL;
-            continue;
-        }
-        if (lane == NULL) {
-            lane = trail_add_lane(&g->r, cf_str_make("", 0));
-            lane->is_branch = true;
-            lane->from = from;
-        }
-        put_entry(g, lane, i);
-    }
+    (trail_is(g->v[at].v, "type", "gemini") ? put_reply : put_user)(g, lane, &g->v[at]);
 }
 
 static void put_all(gemini *g)
 {
-    trail_lane *lane = trail_add_lane(&g->r, cf_str_make("", 0));
+    cf_str own = cf_str_make("", 0);
+    trail_lane *lane = trail_add_lane(&g->r, own);
+    const cf_trail_message *from = NULL;
     for (size_t i = 0; i < g->n_list; i++) {
         entry *e = &g->v[g->list[i]];
         put_entry(g, lane, g->list[i]);
@@ -333,37 +272,38 @@ static void put_all(gemini *g)
             e->last = g->v[g->list[i - 1]].last;
         }
     }
-    put_branches(g);
+    lane = NULL;
+    for (size_t i = 0; i < g->n; i++) {
+        if (g->v[i].is_listed) {
+            from = g->v[i].last;
+            lane = NULL;
+            continue;
+        }
+        lane = lane != NULL ? lane : trail_add_branch(&g->r, own, from);
+        put_entry(g, lane, i);
+    }
 }
 
-static cf_status read_text(gemini *g, cf_str text, const cf_trail_options *opts, cf_error *err)
+static cf_status read_text(gemini *g, const trail_source *s, cf_error *err)
 {
     json_t *v = NULL;
-    cf_status st = trail_parse(&v, text, err);
+    cf_status st = trail_parse(&v, s->text, err);
     if (st == CF_OK && json_object_get(v, "messages") != NULL) {
         read_document(g, v);
-        json_decref(v);
-        return CF_OK;
+    } else if (st != CF_ENOMEM) {
+        st = trail_each_line(&g->r, s->text, s->opts, read_record, g, err);
     }
     json_decref(v);
-    return st == CF_ENOMEM ? st : trail_each_line(&g->r, text, opts, read_record, g, err);
+    return st == CF_OK && trail_failed(&g->r) ? cf_oom(err) : st;
 }
 
-cf_status trail_read_gemini(cf_trails *out, const char *path, cf_str text,
-                            const cf_trail_options *opts, cf_error *err)
+cf_status trail_read_gemini(cf_trails *out, const trail_source *s, cf_error *err)
 {
-    gemini g = {0};
-    CF_TRY(trail_begin(&g.r, "gemini", path, err));
-    cf_status st = read_text(&g, text, opts, err);
+    gemini g = {.n = 0};
+    CF_TRY(trail_begin(&g.r, "gemini", s->paths[0], err));
+    cf_status st = read_text(&g, s, err);
     if (st == CF_OK) {
         put_all(&g);
     }
-    for (size_t i = 0; i < g.n; i++) {
-        json_decref(g.v[i].v);
-    }
-    cf_free(g.v);
-    cf_free(g.list);
-    trail_index_free(&g.ids);
-    trail_index_free(&g.results);
-    return trail_end(&g.r, st, out, err);
+    return trail_finish(&g.r, st, out, err);
 }

@@ -92,30 +92,26 @@ static cf_str take_line(trail_lines *l, bool *is_last)
 bool trail_next(trail_lines *l, trail_reader *r, json_t **v, cf_status *st, cf_error *err)
 {
     *v = NULL;
+    if (*st == CF_OK && r != NULL && trail_failed(r)) {
+        *st = cf_oom(err);
+    }
     while (*st == CF_OK && l->at < l->n) {
         bool is_last;
         cf_str line = take_line(l, &is_last);
         tell(l);
-        if (trail_stops(l->opts)) {
-            *st = cf_fail(err, CF_ECANCELLED, "interrupted");
-            return false;
-        }
-        if (line.n == 0) {
-            continue;
-        }
-        cf_status got = trail_parse(v, line, err);
+        cf_status got = trail_stops(l->opts) ? cf_fail(err, CF_ECANCELLED, "interrupted")
+                        : line.n != 0        ? trail_parse(v, line, err)
+                                             : CF_EFORMAT;
         if (got == CF_OK && json_is_object(*v)) {
             return true;
         }
-        if (got == CF_ENOMEM) {
-            *st = got;
-            return false;
-        }
         json_decref(*v);
         *v = NULL;
-        if (r != NULL) {
+        if (got == CF_ENOMEM || got == CF_ECANCELLED) {
+            *st = got;
+        } else if (r != NULL && line.n != 0) {
             const char *why = got == CF_OK ? "not an object" : is_last ? "cut" : "not JSON";
-            trail_left_out(r, l->line, why, cf_str_make("", 0));
+            trail_left_out(r, l->line, why, cf_str_make(NULL, 0));
         }
     }
     return false;
@@ -129,5 +125,5 @@ cf_status trail_each_line(trail_reader *r, cf_str text, const cf_trail_options *
     for (json_t *v; trail_next(&l, r, &v, &st, err); json_decref(v)) {
         read(reader, v, l.line);
     }
-    return st;
+    return st == CF_OK && trail_failed(r) ? cf_oom(err) : st;
 }

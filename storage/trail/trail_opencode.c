@@ -4,72 +4,31 @@
  * Both give the same objects: a session's info, messages, and their parts.  A
  * message's place in its session stands for its line.
  */
-#include <string.h>
-
-#include "core/base/alloc.h"
+#include "core/json/json_builder.h"
 #include "storage/db/store_sql.h"
-#include "storage/trail/trail_build.h"
-
-typedef struct session {
-    const char *path;
-    json_t *v; /* {info, messages}; owned */
-    cf_str id, parent;
-    bool is_used;
-} session;
-
-typedef struct opencode {
-    trail_reader r;
-    session *v; /* [n], heap */
-    size_t n, cap;
-    trail_index ids;
-    trail_index begun; /* child's id -> place in calls */
-    cf_str *calls;     /* [n_calls], heap */
-    size_t n_calls, cap_calls;
-} opencode;
+#include "storage/trail/trail_family.h"
+#include "storage/trail/trail_parts.h"
 
 /* ---- messages ------------------------------------------------------------ */
-
-/* An image that a part or an attachment is. */
-static bool is_image(const json_t *part)
-{
-    return cf_str_begins(cf_json_get_str(part, "mime"), "image/");
-}
 
 static int64_t time_of(const json_t *info, const char *key)
 {
     return trail_int(json_object_get(info, "time"), key);
 }
 
-static void note_begun(opencode *o, const json_t *state, cf_str call_id)
+static void put_call(trail_reader *r, cf_trail_message *m, const json_t *part)
 {
-    cf_str child =
-        trail_copy(&o->r, cf_json_get_str(json_object_get(state, "metadata"), "sessionId"));
-    if (child.n == 0 || trail_find(&o->begun, child) != TRAIL_NONE) {
-        return;
-    }
-    if (!cf_grow(&o->calls, &o->cap_calls, o->n_calls + 1, sizeof *o->calls)) {
-        o->r.failed = true;
-        return;
-    }
-    o->calls[o->n_calls] = call_id;
-    trail_put(&o->r, &o->begun, child, o->n_calls++);
-}
-
-static void put_call(opencode *o, cf_trail_message *m, const json_t *part)
-{
-    trail_reader *r = &o->r;
     const json_t *state = json_object_get(part, "state"), *input = json_object_get(state, "input");
     cf_str name = cf_json_get_str(part, "tool"), id = trail_json_str(r, part, "callID");
     if (cf_str_is(name, "invalid") && json_is_string(json_object_get(input, "tool"))) {
         name = cf_json_get_str(input, "tool");
     }
     trail_call(r, m, id, trail_copy(r, name), trail_arguments(r, input));
-    note_begun(o, state, id);
+    trail_began(r, trail_json_str(r, json_object_get(state, "metadata"), "sessionId"), id);
 }
 
-static void put_result(opencode *o, trail_lane *lane, const json_t *part)
+static void put_result(trail_reader *r, trail_lane *lane, const json_t *part)
 {
-    trail_reader *r = &o->r;
     const json_t *state = json_object_get(part, "state"), *one;
     bool is_failed = trail_is(state, "status", "error");
     if (!is_failed && !trail_is(state, "status", "completed")) {
@@ -84,75 +43,68 @@ static void put_result(opencode *o, trail_lane *lane, const json_t *part)
     m->time_ms = time_of(state, "end");
     json_array_foreach(json_object_get(state, "attachments"), i, one)
     {
-        m->n_images += is_image(one);
+        m->n_images += trail_is_image(one);
     }
 }
 
 static void put_usage(trail_reader *r, trail_lane *lane, cf_trail_message *m, const json_t *part)
 {
+    static const trail_usage_keys keys = {"input",  NULL,        NULL,
+                                          "output", "reasoning", .lacks_reasoning = true};
     const json_t *u = json_object_get(part, "tokens"), *cache = json_object_get(u, "cache");
     cf_trail_step *s = trail_step(r, lane, m);
-    s->input = trail_int(u, "input");
-    s->cache_read = trail_int(cache, "read");
-    s->cache_creation = trail_int(cache, "write");
-    s->reasoning = trail_int(u, "reasoning");
-    s->output = trail_int(u, "output") + s->reasoning;
+    s->used = trail_usage(u, &keys);
+    s->used.cache_read = trail_int(cache, "read");
+    s->used.cache_creation = trail_int(cache, "write");
     s->stop = trail_json_str(r, part, "reason");
-}
-
-static bool is_noise(cf_str type)
-{
-    static const char *const types[] = {"snapshot", "patch",      "agent", "subtask",
-                                        "retry",    "step-start", NULL};
-    return trail_is_one_of(type, types);
 }
 
 /* What the parts of a message add up to. */
 typedef struct parts {
-    trail_text text, thinking;
+    trail_texts texts;
     bool is_written; /* some text is not the harness's */
     bool has_compaction, is_automatic, has_other;
 } parts;
 
-static void read_part(opencode *o, parts *p, cf_trail_message *m, const json_t *part, uint64_t line)
+static void read_part(trail_reader *r, parts *p, cf_trail_message *m, const json_t *part,
+                      uint64_t line)
 {
+    static const trail_part kinds[] = {{"text", TRAIL_PART_TEXT, "text"},
+                                       {"reasoning", TRAIL_PART_THINKING, "text"},
+                                       {"file", TRAIL_PART_NOTHING, ""},
+                                       {.type = NULL}};
+    static const char *const noise[] = {"snapshot", "patch",      "agent",       "subtask",
+                                        "retry",    "step-start", "step-finish", NULL};
     cf_str type = cf_json_get_str(part, "type");
-    if (cf_str_is(type, "text")) {
-        if (!json_is_true(json_object_get(part, "ignored"))) {
-            trail_join(&p->text, cf_json_get_str(part, "text"));
-            p->is_written = p->is_written || !json_is_true(json_object_get(part, "synthetic"));
-            p->has_other = true;
-        }
-    } else if (cf_str_is(type, "reasoning")) {
-        trail_join(&p->thinking, cf_json_get_str(part, "text"));
-        p->has_other = true;
-    } else if (cf_str_is(type, "file")) {
-        m->n_images += is_image(part);
-        p->is_written = p->is_written || !json_is_true(json_object_get(part, "synthetic"));
+    bool is_reasoning = cf_str_is(type, "reasoning");
+    if (cf_str_is(type, "text") && json_is_true(json_object_get(part, "ignored"))) {
+        return;
+    }
+    if (trail_part_read(r, &p->texts, m, part, kinds)) {
+        p->is_written =
+            p->is_written || (!is_reasoning && !json_is_true(json_object_get(part, "synthetic")));
         p->has_other = true;
     } else if (cf_str_is(type, "tool")) {
-        put_call(o, m, part);
+        put_call(r, m, part);
         p->has_other = true;
     } else if (cf_str_is(type, "compaction")) {
         p->has_compaction = true;
         p->is_automatic = json_is_true(json_object_get(part, "auto"));
-    } else if (!cf_str_is(type, "step-finish") && !is_noise(type)) {
-        trail_left_out(&o->r, line, "unknown part ", type);
+    } else if (!trail_is_one_of(type, noise)) {
+        trail_left_out(r, line, "unknown part ", type);
     }
 }
 
-static void put_end(opencode *o, trail_lane *lane, cf_trail_message *m, const json_t *info,
+static void put_end(trail_reader *r, trail_lane *lane, cf_trail_message *m, const json_t *info,
                     const json_t *list)
 {
-    trail_reader *r = &o->r;
     const json_t *error = json_object_get(info, "error"), *part;
     bool is_aborted = trail_is(error, "name", "MessageAbortedError");
     size_t i;
     if (json_is_object(error) && !is_aborted) {
         m->is_error = true;
-        cf_str why = cf_json_get_str(json_object_get(error, "data"), "message");
-        m->text = m->text.n != 0 ? m->text
-                                 : trail_copy(r, why.n != 0 ? why : cf_json_get_str(error, "name"));
+        trail_fill(r, &m->text, json_object_get(error, "data"), "message");
+        trail_fill(r, &m->text, error, "name");
     }
     json_array_foreach(list, i, part)
     {
@@ -163,7 +115,7 @@ static void put_end(opencode *o, trail_lane *lane, cf_trail_message *m, const js
     json_array_foreach(list, i, part)
     {
         if (trail_is(part, "type", "tool")) {
-            put_result(o, lane, part);
+            put_result(r, lane, part);
         }
     }
     if (is_aborted) {
@@ -176,13 +128,12 @@ static void put_end(opencode *o, trail_lane *lane, cf_trail_message *m, const js
     }
 }
 
-static void put_message(opencode *o, trail_lane *lane, const json_t *v, uint64_t line)
+static void put_message(trail_reader *r, trail_lane *lane, const json_t *v, uint64_t line)
 {
-    trail_reader *r = &o->r;
     const json_t *info = json_object_get(v, "info"), *list = json_object_get(v, "parts"), *part;
     cf_str role = cf_json_get_str(info, "role");
     bool is_reply = cf_str_is(role, "assistant");
-    parts p = {.text = {CF_BUF_INIT, false}, .thinking = {CF_BUF_INIT, false}};
+    parts p = {.texts = TRAIL_TEXTS_INIT};
     if (!is_reply && !cf_str_is(role, "user")) {
         trail_left_out(r, line, "unknown role ", role);
         return;
@@ -191,16 +142,15 @@ static void put_message(opencode *o, trail_lane *lane, const json_t *v, uint64_t
     size_t i;
     json_array_foreach(list, i, part)
     {
-        read_part(o, &p, m, part, line);
+        read_part(r, &p, m, part, line);
     }
-    m->text = trail_joined(r, &p.text);
-    m->thinking = trail_joined(r, &p.thinking);
+    trail_joined(r, &p.texts, m);
     m->time_ms = time_of(info, "created");
     trail_seen(r, m->time_ms);
     if (is_reply) {
         m->model = trail_json_str(r, info, "modelID");
         trail_model(r, m->model);
-        put_end(o, lane, m, info, list);
+        put_end(r, lane, m, info, list);
         return;
     }
     m->is_meta = !p.is_written;
@@ -210,141 +160,57 @@ static void put_message(opencode *o, trail_lane *lane, const json_t *v, uint64_t
     }
 }
 
-/* ---- sessions ------------------------------------------------------------ */
-
-static void put_session(opencode *o, session *s)
+static cf_status put_thread(trail_family *f, const trail_thread *t, trail_lane *lane, cf_error *err)
 {
-    trail_reader *r = &o->r;
-    const json_t *info = json_object_get(s->v, "info"), *one;
-    bool is_main = r->n_lanes == 0;
-    trail_lane *lane = trail_add_lane(r, is_main ? cf_str_make("", 0) : trail_copy(r, s->id));
+    trail_reader *r = &f->r;
+    const json_t *info = json_object_get(t->v, "info"), *one;
     size_t i;
-    s->is_used = true;
-    if (is_main) {
-        r->t->id = trail_copy(r, s->id);
-        r->t->title = trail_json_str(r, info, "title");
+    if (lane->agent.n == 0) {
+        r->t->id = trail_copy(r, t->id);
+        r->t->title = trail_copy(r, t->title);
         r->t->folder = trail_json_str(r, info, "directory");
         r->t->version = trail_json_str(r, info, "version");
-    } else {
-        const char *name = strrchr(s->path, '/');
-        r->file = trail_copy(r, cf_str_from(name != NULL ? name + 1 : s->path));
-        trail_agent(r, lane, lane->agent)->title = trail_json_str(r, info, "title");
     }
-    json_array_foreach(json_object_get(s->v, "messages"), i, one)
+    json_array_foreach(json_object_get(t->v, "messages"), i, one)
     {
-        put_message(o, lane, one, i + 1);
+        put_message(r, lane, one, i + 1);
     }
+    return trail_failed(r) ? cf_oom(err) : CF_OK;
 }
 
-static size_t parent_of(const opencode *o, size_t i)
+static void add_session(trail_family *f, const char *path, const json_t *v)
 {
-    return trail_find(&o->ids, o->v[i].parent);
-}
-
-static bool is_below(const opencode *o, size_t i, size_t root)
-{
-    size_t steps = 0;
-    while (i != TRAIL_NONE && i != root && steps++ < o->n) {
-        i = parent_of(o, i);
-    }
-    return i == root;
-}
-
-static cf_status put_root(opencode *o, size_t root, cf_trails *out, cf_error *err)
-{
-    CF_TRY(trail_begin(&o->r, "opencode", o->v[root].path, err));
-    put_session(o, &o->v[root]);
-    for (size_t i = 0; i < o->n; i++) {
-        if (i != root && o->v[i].parent.n != 0 && !o->v[i].is_used && is_below(o, i, root)) {
-            put_session(o, &o->v[i]);
-        }
-    }
-    for (size_t i = 1; i < o->r.n_lanes; i++) {
-        trail_lane *lane = o->r.lanes[i];
-        size_t at = trail_find(&o->begun, lane->agent);
-        if (at != TRAIL_NONE && lane->n != 0 && lane->items[0].kind == CF_TRAIL_AGENT) {
-            lane->parent_call = lane->items[0].as.agent->parent_call = o->calls[at];
-        }
-    }
-    trail_order(&o->r);
-    trail_index_free(&o->begun);
-    o->n_calls = 0;
-    return trail_finish(&o->r, out, err);
-}
-
-static cf_status put_all(opencode *o, cf_trails *out, cf_error *err)
-{
-    cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < o->n; i++) {
-        if (parent_of(o, i) == TRAIL_NONE || parent_of(o, i) == i) {
-            st = put_root(o, i, out, err);
-        }
-    }
-    for (size_t i = 0; st == CF_OK && i < o->n; i++) {
-        if (!o->v[i].is_used) {
-            st = put_root(o, i, out, err);
-        }
-    }
-    return st;
-}
-
-/* Takes `v`, which may be NULL. */
-static cf_status add_session(opencode *o, const char *path, json_t *v, cf_error *err)
-{
-    if (v == NULL || !cf_grow(&o->v, &o->cap, o->n + 1, sizeof *o->v)) {
-        json_decref(v);
-        return cf_oom(err);
-    }
     const json_t *info = json_object_get(v, "info");
-    o->v[o->n] =
-        (session){path, v, cf_json_get_str(info, "id"), cf_json_get_str(info, "parentID"), false};
-    trail_put(&o->r, &o->ids, o->v[o->n].id, o->n);
-    o->n++;
-    return CF_OK;
+    trail_family_add(f, path, v, cf_json_get_str(info, "id"), cf_json_get_str(info, "parentID"),
+                     cf_json_get_str(info, "title"));
 }
 
-static void free_all(opencode *o)
+cf_status trail_read_opencode(cf_trails *out, const trail_source *s, cf_error *err)
 {
-    for (size_t i = 0; i < o->n; i++) {
-        json_decref(o->v[i].v);
-    }
-    cf_free(o->v);
-    cf_free(o->calls);
-    trail_index_free(&o->ids);
-    trail_index_free(&o->begun);
-}
-
-cf_status trail_read_opencode(cf_trails *out, const char *const *paths, size_t n,
-                              const cf_trail_options *opts, cf_error *err)
-{
-    opencode o = {0};
+    trail_family f;
+    CF_TRY(trail_family_begin(&f, "opencode", s, err));
     cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < n; i++) {
+    for (size_t i = 0; st == CF_OK && i < s->n; i++) {
         json_t *v = NULL;
         cf_os_map map;
         cf_str text;
-        st = trail_stops(opts) ? cf_fail(err, CF_ECANCELLED, "interrupted")
-                               : trail_open(&map, paths[i], opts, &text, err);
+        st = trail_stops(s->opts) ? cf_fail(err, CF_ECANCELLED, "interrupted")
+                                  : trail_open(&map, s->paths[i], s->opts, &text, err);
         if (st == CF_OK) {
             st = trail_parse(&v, text, err);
             cf_os_map_close(&map);
         }
-        CF_THEN(st, add_session(&o, paths[i], v, err));
+        if (st == CF_OK) {
+            add_session(&f, s->paths[i], v);
+        }
+        json_decref(v);
     }
-    CF_THEN(st, put_all(&o, out, err));
-    free_all(&o);
-    return st;
+    return trail_family_put(&f, st, put_thread, out, err);
 }
 
 /* ---- the database -------------------------------------------------------- */
 
-typedef struct rows {
-    cf_sql sql;
-    opencode o;
-    const cf_trail_options *opts;
-} rows;
-
-/* The object in a row's `data`, with its id; not NULL, but {} where it is none. */
+/* The object in a row's `data`, into a list; {} where it is none. */
 static json_t *data_of(sqlite3_stmt *st, int i)
 {
     json_t *v = NULL;
@@ -359,69 +225,64 @@ static json_t *data_of(sqlite3_stmt *st, int i)
 }
 
 /* The parts of all messages of a session, put where they belong. */
-static cf_status read_rows(rows *w, const char *id, json_t *messages, cf_error *err)
+static cf_status read_rows(cf_sql *sql, const char *id, cf_jb *b, json_t *messages, cf_error *err)
 {
     trail_index places = {0};
-    cf_arena a;
-    cf_arena_init(&a, 0);
+    cf_arena a = {0};
     sqlite3_stmt *q;
-    cf_status s = cf_sql__query(&w->sql, &q, err,
+    cf_status s = cf_sql__query(sql, &q, err,
                                 "SELECT id, data FROM message WHERE session_id = ? "
                                 "ORDER BY time_created, id",
                                 "z", id);
-    while (s == CF_OK && cf_sql__next(&w->sql, q, &s, err)) {
-        trail_put(&w->o.r, &places, cf_sql__str(q, 0, &a), json_array_size(messages));
-        if (json_array_append_new(messages,
-                                  json_pack("{s:o,s:[]}", "info", data_of(q, 1), "parts")) != 0) {
-            s = cf_oom(err);
-        }
+    while (s == CF_OK && cf_sql__next(sql, q, &s, err)) {
+        trail_put(&a, &places, cf_sql__str(q, 0, &a), json_array_size(messages));
+        cf_jb_append(b, messages, json_pack("{s:o,s:[]}", "info", data_of(q, 1), "parts"));
     }
-    CF_THEN(s, cf_sql__query(&w->sql, &q, err,
+    CF_THEN(s, cf_sql__query(sql, &q, err,
                              "SELECT message_id, data FROM part WHERE session_id = ? "
                              "ORDER BY time_created, id",
                              "z", id));
-    while (s == CF_OK && cf_sql__next(&w->sql, q, &s, err)) {
+    while (s == CF_OK && cf_sql__next(sql, q, &s, err)) {
         size_t at = trail_find(&places, cf_sql__str(q, 0, &a));
-        json_t *list = json_object_get(json_array_get(messages, at), "parts");
-        if (at != TRAIL_NONE && json_array_append_new(list, data_of(q, 1)) != 0) {
-            s = cf_oom(err);
+        if (at != TRAIL_NONE) {
+            cf_jb_append(b, json_object_get(json_array_get(messages, at), "parts"), data_of(q, 1));
         }
     }
-    if (s == CF_OK && (a.failed || w->o.r.failed)) {
-        s = cf_oom(err);
-    }
-    trail_index_free(&places);
+    s = s == CF_OK && a.failed ? cf_oom(err) : s;
     cf_arena_deinit(&a);
     return s;
 }
 
-static cf_status read_sessions(rows *w, const char *path, cf_error *err)
+static cf_status read_sessions(trail_family *f, cf_sql *sql, cf_error *err)
 {
+    static const char *const keys[] = {"id", "parentID", "title", "directory", "version"};
     sqlite3_stmt *q;
-    cf_arena a;
-    cf_arena_init(&a, 0);
-    cf_status s = cf_sql__prepare(&w->sql, &q,
+    cf_arena a = {0};
+    cf_status s = cf_sql__prepare(sql, &q,
                                   "SELECT id, coalesce(parent_id, ''), coalesce(title, ''), "
                                   "coalesce(directory, ''), coalesce(version, '') FROM session "
                                   "ORDER BY time_created, id",
                                   err);
-    while (s == CF_OK && cf_sql__next(&w->sql, q, &s, err)) {
+    while (s == CF_OK && cf_sql__next(sql, q, &s, err)) {
+        cf_jb b = CF_JB_INIT;
         json_t *messages = json_array();
-        static const char *const keys[] = {"id", "parentID", "title", "directory", "version"};
-        json_t *info = json_object();
+        cf_jb_object(&b, NULL);
+        cf_jb_object(&b, "info");
         for (int i = 0; i < 5; i++) {
-            json_object_set_new(info, keys[i], cf_json_str(cf_sql__str(q, i, &a)));
+            cf_jb_str(&b, keys[i], cf_sql__str(q, i, &a));
         }
-        const char *id = json_string_value(json_object_get(info, "id"));
-        s = messages != NULL && id != NULL && !trail_stops(w->opts)
-                ? read_rows(w, id, messages, err)
-                : cf_oom(err);
-        json_t *v = json_pack("{s:o,s:o}", "info", info, "messages", messages);
+        cf_jb_end(&b);
+        cf_jb_take(&b, "messages", messages);
+        cf_jb_end(&b);
+        const char *id = json_string_value(trail_get(b.root, "info", "id", NULL));
+        s = trail_stops(f->source->opts) ? cf_fail(err, CF_ECANCELLED, "interrupted")
+            : b.failed || id == NULL     ? cf_oom(err)
+                                         : read_rows(sql, id, &b, messages, err);
+        CF_THEN(s, cf_jb_check(&b, err));
         if (s == CF_OK) {
-            s = add_session(&w->o, path, v, err);
-        } else {
-            json_decref(v);
+            add_session(f, f->source->paths[0], b.root);
         }
+        cf_jb_deinit(&b);
     }
     cf_sql__drop(q);
     cf_arena_deinit(&a);
@@ -452,19 +313,20 @@ bool trail_is_opencode_db(const char *path)
     return st == CF_OK && n == 3;
 }
 
-cf_status trail_read_opencode_db(cf_trails *out, const char *path, const cf_trail_options *opts,
-                                 cf_error *err)
+cf_status trail_read_opencode_db(cf_trails *out, const trail_source *src, cf_error *err)
 {
     enum { VALUE_MAX = 128 << 20, HOUR_S = 3600 };
-    rows w = {.opts = opts};
-    CF_TRY(open_db(&w.sql, path, err));
-    w.sql.deadline_us = cf_os_monotonic_us() + UINT64_C(1000000) * HOUR_S;
-    w.sql.cancel = opts->cancel;
-    (void)sqlite3_limit(w.sql.db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
-    cf_status s = cf_sql__refuse_computed(&w.sql, err);
-    CF_THEN(s, read_sessions(&w, path, err));
-    cf_sql__close(&w.sql);
-    CF_THEN(s, put_all(&w.o, out, err));
-    free_all(&w.o);
+    cf_sql sql = {0};
+    trail_family f;
+    CF_TRY(open_db(&sql, src->paths[0], err));
+    sql.deadline_us = cf_os_monotonic_us() + UINT64_C(1000000) * HOUR_S;
+    sql.cancel = src->opts->cancel;
+    (void)sqlite3_limit(sql.db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+    cf_status s = cf_sql__refuse_computed(&sql, err);
+    CF_THEN(s, trail_family_begin(&f, "opencode", src, err));
+    if (s == CF_OK) {
+        s = trail_family_put(&f, read_sessions(&f, &sql, err), put_thread, out, err);
+    }
+    cf_sql__close(&sql);
     return s;
 }

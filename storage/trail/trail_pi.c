@@ -6,74 +6,33 @@
  */
 #include <stdio.h>
 
-#include "core/base/alloc.h"
+#include "storage/trail/trail_parts.h"
 #include "storage/trail/trail_tree.h"
-
-typedef struct entry {
-    cf_str type, role;
-    json_t *v; /* owned until the output; NULL: nothing to show */
-} entry;
 
 typedef struct pi {
     trail_reader r;
-    trail_tree tree;
-    bool is_list; /* of the first version */
+    trail_tree tree; /* nodes' data: the entries with something to show */
+    bool is_list;    /* of the first version */
 } pi;
 
-static cf_str parts_text(trail_reader *r, const json_t *content, const char *type, const char *key,
-                         unsigned *n_images)
-{
-    trail_text t = {CF_BUF_INIT, false};
-    size_t i;
-    const json_t *part;
-    if (json_is_string(content)) {
-        return trail_value_text(r, content);
-    }
-    json_array_foreach(content, i, part)
-    {
-        if (trail_is(part, "type", type)) {
-            bool is_hidden = json_is_true(json_object_get(part, "redacted"));
-            trail_join(&t, is_hidden ? cf_str_make("", 0) : cf_json_get_str(part, key));
-        } else if (n_images != NULL && trail_is(part, "type", "image")) {
-            ++*n_images;
-        }
-    }
-    return trail_joined(r, &t);
-}
-
-static void put_usage(trail_reader *r, trail_lane *lane, cf_trail_message *m, const json_t *v)
-{
-    const json_t *u = json_object_get(v, "usage");
-    cf_trail_step *s = trail_step(r, lane, m);
-    s->input = trail_int(u, "input");
-    s->cache_read = trail_int(u, "cacheRead");
-    s->cache_creation = trail_int(u, "cacheWrite");
-    s->output = trail_int(u, "output");
-    s->reasoning = trail_int(u, "reasoning");
-    s->stop = trail_json_str(r, v, "stopReason");
-}
+static const trail_part kinds[] = {{"text", TRAIL_PART_TEXT, "text"},
+                                   {"thinking", TRAIL_PART_THINKING, "thinking"},
+                                   {"toolCall", TRAIL_PART_CALL, "arguments"},
+                                   {.type = NULL}};
 
 static void put_reply(trail_reader *r, trail_lane *lane, cf_trail_message *m, const json_t *v)
 {
-    const json_t *content = json_object_get(v, "content"), *part;
-    size_t i;
-    m->text = parts_text(r, content, "text", "text", &m->n_images);
-    m->thinking = json_is_array(content) ? parts_text(r, content, "thinking", "thinking", NULL)
-                                         : cf_str_make("", 0);
+    static const trail_usage_keys keys = {"input",  "cacheRead", "cacheWrite",
+                                          "output", "reasoning", .has_cache = false};
     m->model = trail_json_str(r, v, "model");
     trail_model(r, m->model);
-    json_array_foreach(content, i, part)
-    {
-        if (trail_is(part, "type", "toolCall")) {
-            trail_call(r, m, trail_json_str(r, part, "id"), trail_json_str(r, part, "name"),
-                       trail_arguments(r, json_object_get(part, "arguments")));
-        }
-    }
     if (trail_is(v, "stopReason", "error")) {
         m->is_error = true;
-        m->text = m->text.n != 0 ? m->text : trail_json_str(r, v, "errorMessage");
+        trail_fill(r, &m->text, v, "errorMessage");
     }
-    put_usage(r, lane, m, v);
+    cf_trail_step *s = trail_step(r, lane, m);
+    s->used = trail_usage(json_object_get(v, "usage"), &keys);
+    s->stop = trail_json_str(r, v, "stopReason");
     if (trail_is(v, "stopReason", "aborted")) {
         trail_aborted(r, lane);
     }
@@ -90,41 +49,37 @@ static cf_str bash_text(trail_reader *r, const json_t *v)
     return trail_take(r, &b);
 }
 
-static void put_message(trail_reader *r, trail_lane *lane, trail_node *node, const json_t *v,
-                        int64_t ms)
+/* `v` is a message, or an entry that is none and has its fields. */
+static void put_message(trail_reader *r, trail_lane *lane, trail_node *node, const json_t *v)
 {
     cf_str role = cf_json_get_str(v, "role");
     cf_trail_role as = cf_str_is(role, "assistant")    ? CF_TRAIL_ASSISTANT
                        : cf_str_is(role, "toolResult") ? CF_TRAIL_TOOL
                                                        : CF_TRAIL_USER;
     cf_trail_message *m = trail_message(r, lane, as);
-    node->last = m;
-    m->time_ms = ms;
+    m->time_ms = trail_time(node->data, "timestamp");
+    trail_content(r, m, json_object_get(v, "content"), kinds);
+    m->is_meta = as == CF_TRAIL_USER && !cf_str_is(role, "user");
     if (as == CF_TRAIL_ASSISTANT) {
         put_reply(r, lane, m, v);
-        return;
-    }
-    m->is_meta = as == CF_TRAIL_USER && !cf_str_is(role, "user");
-    if (cf_str_is(role, "bashExecution")) {
-        m->text = bash_text(r, v);
-        return;
-    }
-    m->text = json_object_get(v, "content") != NULL
-                  ? parts_text(r, json_object_get(v, "content"), "text", "text", &m->n_images)
-                  : trail_json_str(r, v, "summary");
-    if (as == CF_TRAIL_TOOL) {
+    } else if (as == CF_TRAIL_TOOL) {
         m->call_id = trail_json_str(r, v, "toolCallId");
         m->is_error = json_is_true(json_object_get(v, "isError"));
+    } else if (cf_str_is(role, "bashExecution")) {
+        m->text = bash_text(r, v);
+    } else {
+        trail_fill(r, &m->text, v, "summary");
     }
+    node->last = m;
 }
 
 /* The texts of the path's messages before the compaction, from the first that is kept. */
 static void put_compaction(pi *p, trail_lane *lane, const trail_tree *t, size_t at)
 {
-    const entry *e = t->v[at].data;
+    const json_t *v = t->v[at].data;
     cf_trail_compaction *c = trail_compaction(&p->r, lane);
-    size_t from = trail_find(&t->ids, cf_json_get_str(e->v, "firstKeptEntryId"));
-    c->summary = trail_json_str(&p->r, e->v, "summary");
+    size_t from = trail_find(&t->ids, cf_json_get_str(v, "firstKeptEntryId"));
+    c->summary = trail_json_str(&p->r, v, "summary");
     for (size_t i = from; i < at; i++) {
         const trail_node *node = &t->v[i];
         bool is_before = node->is_on_path || node->root == t->v[at].root;
@@ -138,25 +93,12 @@ static void put_compaction(pi *p, trail_lane *lane, const trail_tree *t, size_t 
 static void put_entry(void *reader, trail_lane *lane, trail_tree *t, size_t at)
 {
     pi *p = reader;
-    trail_node *node = &t->v[at];
-    const entry *e = node->data;
-    int64_t ms = trail_time(cf_json_get_str(e->v, "timestamp"));
-    if (e->v == NULL) {
-        return;
-    }
-    if (cf_str_is(e->type, "message")) {
-        put_message(&p->r, lane, node, json_object_get(e->v, "message"), ms);
-    } else if (cf_str_is(e->type, "compaction")) {
+    const json_t *v = t->v[at].data;
+    if (trail_is(v, "type", "compaction")) {
         put_compaction(p, lane, t, at);
-    } else {
-        cf_trail_message *m = trail_message(&p->r, lane, CF_TRAIL_USER);
-        bool is_summary = cf_str_is(e->type, "branch_summary");
-        m->text = is_summary ? trail_json_str(&p->r, e->v, "summary")
-                             : parts_text(&p->r, json_object_get(e->v, "content"), "text", "text",
-                                          &m->n_images);
-        m->is_meta = true;
-        m->time_ms = ms;
-        node->last = m;
+    } else if (v != NULL) {
+        bool is_message = trail_is(v, "type", "message");
+        put_message(&p->r, lane, &t->v[at], is_message ? json_object_get(v, "message") : v);
     }
 }
 
@@ -172,38 +114,27 @@ static bool is_shown(pi *p, const json_t *v, cf_str type, uint64_t line)
     static const char *const roles[] = {
         "user",   "assistant",     "toolResult",        "bashExecution",
         "custom", "branchSummary", "compactionSummary", NULL};
-    if (trail_is_one_of(type, noise)) {
-        return false;
-    }
-    if (!trail_is_one_of(type, shown)) {
-        trail_left_out(&p->r, line, "unknown type ", type);
-        return false;
-    }
     cf_str role = cf_json_get_str(json_object_get(v, "message"), "role");
-    if (cf_str_is(type, "message") && !trail_is_one_of(role, roles)) {
-        trail_left_out(&p->r, line, "unknown role ", role);
-        return false;
+    bool is_known = trail_is_one_of(type, shown);
+    bool has_role = !cf_str_is(type, "message") || trail_is_one_of(role, roles);
+    if (!trail_is_one_of(type, noise) && !(is_known && has_role)) {
+        trail_left_out(&p->r, line, is_known ? "unknown role " : "unknown type ",
+                       is_known ? role : type);
     }
-    return true;
-}
-
-static void read_head(pi *p, const json_t *v)
-{
-    cf_trail *t = p->r.t;
-    t->id = trail_json_str(&p->r, v, "id");
-    t->folder = trail_json_str(&p->r, v, "cwd");
-    p->is_list = trail_int(v, "version") < 2;
+    return is_known && has_role;
 }
 
 static void read_entry(void *reader, json_t *v, uint64_t line)
 {
     pi *p = reader;
     trail_reader *r = &p->r;
-    cf_str type = trail_json_str(r, v, "type");
+    cf_str type = cf_json_get_str(v, "type");
     cf_str id = trail_json_str(r, v, "id"), parent = trail_json_str(r, v, "parentId");
-    trail_seen(r, trail_time(cf_json_get_str(v, "timestamp")));
+    trail_seen(r, trail_time(v, "timestamp"));
     if (cf_str_is(type, "session")) {
-        read_head(p, v);
+        r->t->id = id;
+        r->t->folder = trail_json_str(r, v, "cwd");
+        p->is_list = trail_int(v, "version") < 2;
         return;
     }
     if (p->is_list && id.n == 0) {
@@ -213,46 +144,23 @@ static void read_entry(void *reader, json_t *v, uint64_t line)
             trail_copy(r, cf_str_make(name, (size_t)snprintf(name, sizeof name, "%zu", p->tree.n)));
     }
     bool shown = is_shown(p, v, type, line);
-    if (id.n == 0) {
-        if (shown) {
-            trail_left_out(r, line, "no uuid", cf_str_make("", 0));
-        }
-        return;
-    }
-    if (cf_str_is(type, "session_info")) {
+    if (cf_str_is(type, "session_info") && id.n != 0) {
         r->t->title = trail_json_str(r, v, "name");
     }
-    trail_node *node = trail_tree_add(r, &p->tree, id, parent, line);
-    entry *e = trail_alloc(r, 1, sizeof *e);
-    if (node != NULL && e != NULL) {
-        *e = (entry){.type = type, .v = shown ? json_incref(v) : NULL};
-        node->data = e;
+    trail_node *node = shown || id.n != 0 ? trail_tree_add(r, &p->tree, id, parent, line) : NULL;
+    if (node != NULL) {
+        node->data = shown ? cf_json_ref(trail_hold(r, v)) : NULL;
         node->is_message = true;
-    } else if (node != NULL) {
-        p->tree.n--;
     }
 }
 
-static void put_all(pi *p)
+cf_status trail_read_pi(cf_trails *out, const trail_source *s, cf_error *err)
 {
-    cf_str own = cf_str_make("", 0);
-    trail_tree_walk(&p->r, &p->tree);
-    trail_tree_put_path(&p->tree, trail_add_lane(&p->r, own), put_entry, p);
-    trail_tree_put_branches(&p->r, &p->tree, own, put_entry, p);
-}
-
-cf_status trail_read_pi(cf_trails *out, const char *path, cf_str text, const cf_trail_options *opts,
-                        cf_error *err)
-{
-    pi p = {0};
-    CF_TRY(trail_begin(&p.r, "pi", path, err));
-    cf_status st = trail_each_line(&p.r, text, opts, read_entry, &p, err);
+    pi p = {.is_list = false};
+    CF_TRY(trail_begin(&p.r, "pi", s->paths[0], err));
+    cf_status st = trail_each_line(&p.r, s->text, s->opts, read_entry, &p, err);
     if (st == CF_OK) {
-        put_all(&p);
+        trail_tree_put(&p.r, &p.tree, put_entry, &p);
     }
-    for (size_t i = 0; i < p.tree.n; i++) {
-        json_decref(((entry *)p.tree.v[i].data)->v);
-    }
-    trail_tree_free(&p.tree);
-    return trail_end(&p.r, st, out, err);
+    return trail_finish(&p.r, st, out, err);
 }

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "core/json/json_writer.h"
 
@@ -61,18 +60,22 @@ static bool has_text(cf_str text, const char *what)
     return false;
 }
 
+/* Whether one of `words`, of which NULL is the last, is in a text. */
+static bool has_one_of(cf_str text, const char *const *words)
+{
+    while (*words != NULL && !has_text(text, *words)) {
+        words++;
+    }
+    return *words != NULL;
+}
+
 bool trail_tells_failure(cf_str text)
 {
-    static const char *const words[] = {"error",     "fail",      "missing",  "not found", "n't",
-                                        "could not", "cannot",    "unable",   "broke",     "wrong",
-                                        "invalid",   "denied",    "refused",  "rejected",  "sorry",
-                                        "retry",     "exception", "try again"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (has_text(text, words[i])) {
-            return true;
-        }
-    }
-    return false;
+    static const char *const words[] = {"error",     "fail",      "missing",   "not found", "n't",
+                                        "could not", "cannot",    "unable",    "broke",     "wrong",
+                                        "invalid",   "denied",    "refused",   "rejected",  "sorry",
+                                        "retry",     "exception", "try again", NULL};
+    return has_one_of(text, words);
 }
 
 /* ^tool NAME not found */
@@ -91,25 +94,20 @@ static bool is_tool_not_found(cf_str text)
 const char *trail_invalid_why(const cf_trail_message *m, bool is_codex)
 {
     static const char *const tools[] = {"no such tool", "not found in registry", "unavailable tool",
-                                        "unknown tool"};
+                                        "unknown tool", NULL};
     static const char *const arguments[] = {"inputvalidationerror", "invalid arguments",
                                             "must have required propert",
-                                            "arguments provided to the tool are invalid"};
+                                            "arguments provided to the tool are invalid", NULL};
     cf_str text = m->text;
     bool is_call = is_at(text, 0, "unsupported call");
     bool is_parse = is_at(text, 0, "failed to parse function arguments");
     if (!m->is_error && !(is_codex && (is_call || is_parse))) {
         return NULL;
     }
-    bool is_tool = is_call || is_tool_not_found(text);
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
-        is_tool = is_tool || has_text(text, tools[i]);
-    }
-    bool is_wrong = is_parse || is_at(text, 0, "validation failed for tool");
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
-        is_wrong = is_wrong || has_text(text, arguments[i]);
-    }
-    return is_tool ? "unknown tool" : is_wrong ? "arguments" : NULL;
+    return is_call || is_tool_not_found(text) || has_one_of(text, tools) ? "unknown tool"
+           : is_parse || is_at(text, 0, "validation failed for tool") || has_one_of(text, arguments)
+               ? "arguments"
+               : NULL;
 }
 
 /* ---- sentences ----------------------------------------------------------- */
@@ -135,7 +133,6 @@ void trail_after_init(trail_after *a, const cf_trail_compaction *c)
         fold(&a->kept, c->kept[i]);
         cf_buf_addc(&a->kept, '\n');
     }
-    a->failed = a->kept.failed || a->summary.failed;
 }
 
 void trail_after_deinit(trail_after *a)
@@ -175,7 +172,7 @@ static cf_trail_fate fate_of(const trail_after *a, cf_str folded)
                                                : CF_TRAIL_GONE;
 }
 
-static void add_sentence(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m,
+static void add_sentence(cf_trail_sentences *out, const trail_after *a, const cf_trail_message *m,
                          cf_str s)
 {
     cf_buf b = CF_BUF_INIT;
@@ -184,16 +181,16 @@ static void add_sentence(cf_trail_sentences *out, trail_after *a, const cf_trail
         return;
     }
     fold(&b, s);
-    if (b.failed || !cf_grow(&out->v, &out->cap, out->n + 1, sizeof *out->v)) {
-        a->failed = true;
-    } else {
-        out->v[out->n++] = (cf_trail_sentence){s, m->n, fate_of(a, cf_buf_str(&b))};
+    out->arena.failed = out->arena.failed || b.failed || a->kept.failed || a->summary.failed;
+    if (!out->arena.failed) {
+        cf_trail_sentence *x = trail_push(&out->arena, &out->v, &out->n, sizeof *x);
+        *x = (cf_trail_sentence){s, m->n, fate_of(a, cf_buf_str(&b))};
     }
     cf_buf_deinit(&b);
 }
 
 /* A sentence ends after a stop before a blank, and at the end of a line. */
-void trail_sentences_add(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m)
+void trail_sentences_add(cf_trail_sentences *out, const trail_after *a, const cf_trail_message *m)
 {
     size_t from = 0;
     cf_str text = m->text;
@@ -213,25 +210,22 @@ cf_status cf_trail_fates(cf_trail_sentences *out, const cf_trail *t, size_t at, 
 {
     const cf_trail_event *c = &t->events[at];
     trail_after a;
-    size_t from = 0;
-    *out = (cf_trail_sentences){0};
+    *out = (cf_trail_sentences){.n = 0};
     trail_after_init(&a, c->as.compaction);
     for (size_t i = 0; i < at; i++) {
         const cf_trail_event *e = &t->events[i];
-        bool is_own = e->is_branch == c->is_branch && cf_str_eq(e->agent, c->agent);
-        from = is_own && e->kind == CF_TRAIL_COMPACTION ? i + 1 : from;
-    }
-    for (size_t i = from; i < at; i++) {
-        const cf_trail_event *e = &t->events[i];
-        bool is_own = e->is_branch == c->is_branch && cf_str_eq(e->agent, c->agent);
-        if (is_own && e->kind == CF_TRAIL_MESSAGE && e->as.message->role == CF_TRAIL_USER &&
-            !e->as.message->is_meta) {
+        if (e->is_branch != c->is_branch || !cf_str_eq(e->agent, c->agent)) {
+            continue;
+        }
+        if (e->kind == CF_TRAIL_COMPACTION) {
+            cf_trail_sentences_deinit(out);
+        } else if (e->kind == CF_TRAIL_MESSAGE && e->as.message->role == CF_TRAIL_USER &&
+                   !e->as.message->is_meta) {
             trail_sentences_add(out, &a, e->as.message);
         }
     }
-    bool failed = a.failed;
     trail_after_deinit(&a);
-    if (failed) {
+    if (out->arena.failed) {
         cf_trail_sentences_deinit(out);
         return cf_oom(err);
     }
@@ -240,8 +234,8 @@ cf_status cf_trail_fates(cf_trail_sentences *out, const cf_trail *t, size_t at, 
 
 void cf_trail_sentences_deinit(cf_trail_sentences *s)
 {
-    cf_free(s->v);
-    *s = (cf_trail_sentences){0};
+    cf_arena_deinit(&s->arena);
+    *s = (cf_trail_sentences){.n = 0};
 }
 
 const char *cf_trail_fate_name(cf_trail_fate fate)
@@ -293,7 +287,7 @@ static cf_str small_word(cf_buf *b, cf_str word)
     return cf_buf_str(b);
 }
 
-void trail_words_want(trail_reader *r, trail_words *w, cf_str text)
+void trail_words_want(cf_arena *a, trail_words *w, cf_str text)
 {
     cf_buf b = CF_BUF_INIT;
     cf_str word;
@@ -302,17 +296,13 @@ void trail_words_want(trail_reader *r, trail_words *w, cf_str text)
         if (b.failed || trail_find(&w->places, small) != TRAIL_NONE) {
             continue;
         }
-        if (!cf_grow(&w->v, &w->cap, w->n + 1, sizeof *w->v)) {
-            r->failed = true;
-            break;
-        }
-        small.p = cf_arena_strndup(&w->arena, small.p, small.n);
-        w->v[w->n] = (trail_word){TRAIL_NONE, 0};
-        if (small.p != NULL) {
-            trail_put(r, &w->places, small, w->n++);
+        small.p = cf_arena_strndup(a, small.p, small.n);
+        *(trail_word *)trail_push(a, &w->v, &w->n, sizeof *w->v) = (trail_word){TRAIL_NONE, 0};
+        if (!a->failed) {
+            trail_put(a, &w->places, small, w->n - 1);
         }
     }
-    r->failed = r->failed || b.failed || w->arena.failed;
+    a->failed = a->failed || b.failed;
     cf_buf_deinit(&b);
 }
 
@@ -328,18 +318,18 @@ static void see_text(trail_words *w, cf_buf *b, cf_str text, size_t place, bool 
     }
 }
 
-void trail_words_see(trail_reader *r, trail_words *w, const cf_trail_message *m, size_t place)
+void trail_words_see(cf_arena *a, trail_words *w, const cf_trail_message *m, size_t place)
 {
     cf_buf b = CF_BUF_INIT;
     see_text(w, &b, m->text, place, m->role == CF_TRAIL_ASSISTANT);
     for (size_t i = 0; i < m->n_calls; i++) {
         see_text(w, &b, m->calls[i].arguments, place, m->role == CF_TRAIL_ASSISTANT);
     }
-    r->failed = r->failed || b.failed;
+    a->failed = a->failed || b.failed;
     cf_buf_deinit(&b);
 }
 
-bool trail_words_used(trail_reader *r, const trail_words *w, cf_str text, size_t place)
+bool trail_words_used(cf_arena *a, const trail_words *w, cf_str text, size_t place)
 {
     cf_buf b = CF_BUF_INIT;
     cf_str word;
@@ -350,17 +340,9 @@ bool trail_words_used(trail_reader *r, const trail_words *w, cf_str text, size_t
         has_new = has_new || is_new;
         is_used = is_new && w->v[i].last > place;
     }
-    r->failed = r->failed || b.failed;
+    a->failed = a->failed || b.failed;
     cf_buf_deinit(&b);
     return !has_new || is_used;
-}
-
-void trail_words_free(trail_words *w)
-{
-    trail_index_free(&w->places);
-    cf_free(w->v);
-    cf_arena_deinit(&w->arena);
-    *w = (trail_words){.n = 0};
 }
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -386,46 +368,33 @@ static void put_repeated(cf_jw *w, const cf_trail_finding *f)
     cf_jw_end(w);
 }
 
-static void put_fields(cf_jw *w, const cf_trail_finding *f)
-{
-    switch (f->kind) {
-    case CF_TRAIL_COMPACTED:
-        put_lost(w, f);
-        break;
-    case CF_TRAIL_REPEATED:
-        put_repeated(w, f);
-        break;
-    case CF_TRAIL_INVALID_CALL:
-    case CF_TRAIL_NO_RESULT:
-        cf_jw_uint(w, "message", f->message);
-        cf_jw_str(w, "name", f->name);
-        if (f->why != NULL) {
-            cf_jw_text(w, "why", f->why);
-        }
-        break;
-    case CF_TRAIL_CACHE_LOST:
-    case CF_TRAIL_NEARLY_FULL:
-        cf_jw_uint(w, "step", f->step);
-        cf_jw_int(w, f->kind == CF_TRAIL_CACHE_LOST ? "had" : "tokens", f->tokens);
-        cf_jw_int(w, f->kind == CF_TRAIL_CACHE_LOST ? "kept" : "window", f->limit);
-        break;
-    case CF_TRAIL_AGENT_UNUSED:
-        cf_jw_str(w, "agent", f->agent);
-        break;
-    default:
-        cf_jw_uint(w, "message", f->message);
-        break;
-    }
-}
-
 void cf_trail_write_finding(cf_buf *out, const cf_trail_finding *f)
 {
     cf_jw w;
+    bool is_cache = f->kind == CF_TRAIL_CACHE_LOST;
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "event", "finding");
     cf_jw_text(&w, "finding", cf_trail_finding_name(f->kind));
-    put_fields(&w, f);
+    if (f->kind == CF_TRAIL_COMPACTED) {
+        put_lost(&w, f);
+    } else if (f->kind == CF_TRAIL_REPEATED) {
+        put_repeated(&w, f);
+    } else if (f->kind == CF_TRAIL_AGENT_UNUSED) {
+        cf_jw_str(&w, "agent", f->agent);
+    } else if (f->step != 0) {
+        cf_jw_uint(&w, "step", f->step);
+        cf_jw_int(&w, is_cache ? "had" : "tokens", f->tokens);
+        cf_jw_int(&w, is_cache ? "kept" : "window", f->limit);
+    } else {
+        cf_jw_uint(&w, "message", f->message);
+        if (f->name.n != 0) {
+            cf_jw_str(&w, "name", f->name);
+        }
+        if (f->why != NULL) {
+            cf_jw_text(&w, "why", f->why);
+        }
+    }
     cf_jw_str(&w, "text", f->text);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');

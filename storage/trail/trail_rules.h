@@ -18,13 +18,12 @@ bool trail_tells_failure(cf_str text);
 typedef struct trail_after {
     cf_buf kept; /* a line each */
     cf_buf summary;
-    bool failed;
 } trail_after;
 
 void trail_after_init(trail_after *a, const cf_trail_compaction *c);
 void trail_after_deinit(trail_after *a);
 /* Appends the sentences of a message with what became of them. */
-void trail_sentences_add(cf_trail_sentences *out, trail_after *a, const cf_trail_message *m);
+void trail_sentences_add(cf_trail_sentences *out, const trail_after *a, const cf_trail_message *m);
 
 /* Words (of four letters, or numbers) that results said to one agent, and where
  * its own messages have them. */
@@ -34,16 +33,15 @@ typedef struct trail_word {
 
 typedef struct trail_words {
     trail_index places; /* in small letters -> place in v */
-    trail_word *v;      /* [n], heap */
-    size_t n, cap;
-    cf_arena arena;
+    trail_word *v;      /* [n] */
+    size_t n;
 } trail_words;
 
-void trail_words_want(trail_reader *r, trail_words *w, cf_str text);
-void trail_words_see(trail_reader *r, trail_words *w, const cf_trail_message *m, size_t place);
+/* Words lie in the arena, which is always the same. */
+void trail_words_want(cf_arena *a, trail_words *w, cf_str text);
+void trail_words_see(cf_arena *a, trail_words *w, const cf_trail_message *m, size_t place);
 /* Whether what a result at a place says anew is in a later reply, or it says
  * nothing new. */
-bool trail_words_used(trail_reader *r, const trail_words *w, cf_str text, size_t place);
-void trail_words_free(trail_words *w);
+bool trail_words_used(cf_arena *a, const trail_words *w, cf_str text, size_t place);
 
 #endif

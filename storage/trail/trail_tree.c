@@ -6,20 +6,17 @@
  */
 #include "storage/trail/trail_tree.h"
 
-#include "core/base/alloc.h"
-
 trail_node *trail_tree_add(trail_reader *r, trail_tree *t, cf_str id, cf_str parent, uint64_t line)
 {
-    if (trail_find(&t->ids, id) != TRAIL_NONE) {
-        trail_left_out(r, line, "duplicate", cf_str_make("", 0));
+    if (id.n == 0 || trail_find(&t->ids, id) != TRAIL_NONE) {
+        trail_left_out(r, line, id.n == 0 ? "no uuid" : "duplicate", cf_str_make(NULL, 0));
         return NULL;
     }
-    if (!cf_grow(&t->v, &t->cap, t->n + 1, sizeof *t->v)) {
-        r->failed = true;
+    trail_node *node = trail_push(&r->scratch, &t->v, &t->n, sizeof *node);
+    if (r->scratch.failed) {
         return NULL;
     }
-    trail_put(r, &t->ids, id, t->n);
-    trail_node *node = &t->v[t->n++];
+    trail_put(&r->scratch, &t->ids, id, t->n - 1);
     *node = (trail_node){.id = id,
                          .parent = parent,
                          .line = line,
@@ -57,11 +54,11 @@ static size_t next_up(trail_reader *r, trail_tree *t, size_t at)
         return nearest_before(t, at);
     }
     if (up == TRAIL_NONE) {
-        trail_left_out(r, node->line, "unknown parent", cf_str_make("", 0));
+        trail_left_out(r, node->line, "unknown parent", cf_str_make(NULL, 0));
         return node->up = nearest_before(t, at);
     }
     if (is_taken) {
-        trail_left_out(r, node->line, "cycle of parents", cf_str_make("", 0));
+        trail_left_out(r, node->line, "cycle of parents", cf_str_make(NULL, 0));
         return TRAIL_NONE;
     }
     return up;
@@ -170,17 +167,16 @@ void trail_tree_put_branches(trail_reader *r, trail_tree *t, cf_str agent, trail
     for (size_t i = 0; i < t->n; i++) {
         if (t->v[i].root == i) {
             size_t up = t->v[i].up;
-            trail_lane *lane = trail_add_lane(r, agent);
-            lane->is_branch = true;
-            lane->from = up != TRAIL_NONE && t->v[up].is_on_path ? t->v[up].last : NULL;
-            put_chain(t, lane, t->v[i].first, put, reader);
+            bool is_from_path = up != TRAIL_NONE && t->v[up].is_on_path;
+            put_chain(t, trail_add_branch(r, agent, is_from_path ? t->v[up].last : NULL),
+                      t->v[i].first, put, reader);
         }
     }
 }
 
-void trail_tree_free(trail_tree *t)
+void trail_tree_put(trail_reader *r, trail_tree *t, trail_put_fn put, void *reader)
 {
-    cf_free(t->v);
-    trail_index_free(&t->ids);
-    *t = (trail_tree){0};
+    trail_tree_walk(r, t);
+    trail_tree_put_path(t, trail_add_lane(r, cf_str_make("", 0)), put, reader);
+    trail_tree_put_branches(r, t, cf_str_make("", 0), put, reader);
 }

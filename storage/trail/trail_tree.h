@@ -3,7 +3,7 @@
  * and the side branches.
  *
  * Threads:  one thread at a time.
- * Memory:   nodes belong to the tree; their strings to the trail.
+ * Memory:   nodes end with the reader; their strings belong to the trail.
  */
 #ifndef CF_STORAGE_TRAIL_TRAIL_TREE_H
 #define CF_STORAGE_TRAIL_TRAIL_TREE_H
@@ -25,8 +25,8 @@ typedef struct trail_node {
 } trail_node;
 
 typedef struct trail_tree {
-    trail_node *v; /* [n], heap, in file order */
-    size_t n, cap;
+    trail_node *v; /* [n], in file order */
+    size_t n;
     trail_index ids;
     size_t first, tail; /* of the path; TRAIL_NONE: none */
 } trail_tree;
@@ -34,7 +34,7 @@ typedef struct trail_tree {
 /* Puts what the node at a place holds into a lane. */
 typedef void (*trail_put_fn)(void *reader, trail_lane *lane, trail_tree *t, size_t at);
 
-/* A new node; NULL without memory or where the id came before (said). */
+/* A new node; NULL without memory, and where the id is empty or came before (said). */
 trail_node *trail_tree_add(trail_reader *r, trail_tree *t, cf_str id, cf_str parent, uint64_t line);
 /* Marks the path to the last message and what follows that without being one,
  * then finds the branches' roots. */
@@ -45,6 +45,7 @@ void trail_tree_roots(trail_tree *t);
 void trail_tree_put_path(trail_tree *t, trail_lane *lane, trail_put_fn put, void *reader);
 void trail_tree_put_branches(trail_reader *r, trail_tree *t, cf_str agent, trail_put_fn put,
                              void *reader);
-void trail_tree_free(trail_tree *t);
+/* All of it for a session without sub-agents. */
+void trail_tree_put(trail_reader *r, trail_tree *t, trail_put_fn put, void *reader);
 
 #endif

@@ -115,11 +115,11 @@ static void write_step(cf_buf *out, const cf_trail_event *e)
     cf_jw_uint(&w, "n", s->n);
     cf_jw_str(&w, "agent", e->agent);
     cf_jw_uint(&w, "message", s->message != NULL ? s->message->n : 0);
-    cf_jw_int(&w, "input", s->input);
-    cf_jw_int(&w, "cache_read", s->cache_read);
-    cf_jw_int(&w, "cache_creation", s->cache_creation);
-    cf_jw_int(&w, "output", s->output);
-    put_count(&w, "reasoning", s->reasoning);
+    cf_jw_int(&w, "input", s->used.input);
+    cf_jw_int(&w, "cache_read", s->used.cache_read);
+    cf_jw_int(&w, "cache_creation", s->used.cache_creation);
+    cf_jw_int(&w, "output", s->used.output);
+    put_count(&w, "reasoning", s->used.reasoning);
     put_str(&w, "stop", s->stop);
     if (s->n_not_returned != 0) {
         cf_jw_array(&w, "not_returned");

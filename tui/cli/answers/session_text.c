@@ -32,9 +32,9 @@ static void put_head(cf_buf *out, const cf_trail *t)
 
 static void put_sum(cf_buf *out, const cf_trail_sum *s, bool has_cost)
 {
-    cf_buf_addf(out, "%9lld %9lld %9lld %8lld %8lld %8.1f %4zu", (long long)s->input,
-                (long long)s->cache_read, (long long)s->cache_creation, (long long)s->output,
-                (long long)s->reasoning, (double)s->ms / 1000, s->n_calls);
+    cf_buf_addf(out, "%9lld %9lld %9lld %8lld %8lld %8.1f %4zu", (long long)s->used.input,
+                (long long)s->used.cache_read, (long long)s->used.cache_creation, (long long)s->used.output,
+                (long long)s->used.reasoning, (double)s->ms / 1000, s->n_calls);
     if (s->n_failed != 0) {
         cf_buf_addf(out, "/%zu", s->n_failed);
     } else {
@@ -60,7 +60,7 @@ static void put_row(cf_buf *out, const cf_trail *t, const cf_trail_steps *s,
                     const cf_trail_row *row, bool has_cost)
 {
     const cf_trail_event *e = &t->events[row->at];
-    int64_t prompt = row->sum.input + row->sum.cache_read + row->sum.cache_creation;
+    int64_t prompt = cf_trail_prompt(&row->sum.used);
     cf_buf_addf(out, "%5zu %c ", e->as.step->n, e->is_branch ? '~' : row->agent != 0 ? '+' : ' ');
     put_sum(out, &row->sum, has_cost);
     if (row->window != 0) {

@@ -57,11 +57,11 @@ static void draw_names(cf_steps_view *v, cf_grid *g, cf_rect r)
 
 static void put_sum(cf_grid *g, cf_rect r, const cf_trail_sum *s, cf_style style)
 {
-    put_number(g, r.x + 8, r.y, 8, s->input, style);
-    put_number(g, r.x + 17, r.y, 8, s->cache_read, style);
-    put_number(g, r.x + 26, r.y, 8, s->cache_creation, style);
-    put_number(g, r.x + 35, r.y, 7, s->output, style);
-    put_number(g, r.x + 43, r.y, 7, s->reasoning, style);
+    put_number(g, r.x + 8, r.y, 8, s->used.input, style);
+    put_number(g, r.x + 17, r.y, 8, s->used.cache_read, style);
+    put_number(g, r.x + 26, r.y, 8, s->used.cache_creation, style);
+    put_number(g, r.x + 35, r.y, 7, s->used.output, style);
+    put_number(g, r.x + 43, r.y, 7, s->used.reasoning, style);
     cf_grid_putf(g, r.x + 51, r.y, 6, style, "%6.1f", (double)s->ms / 1000);
 }
 
@@ -84,7 +84,7 @@ static void draw_step(const cf_steps_view *v, cf_grid *g, cf_rect r, const cf_st
 {
     const cf_trail_row *row = &v->now.steps.rows[line->row];
     const cf_trail_event *e = &cf_steps_trail(v)->events[line->at];
-    int64_t prompt = row->sum.input + row->sum.cache_read + row->sum.cache_creation;
+    int64_t prompt = cf_trail_prompt(&row->sum.used);
     cf_grid_putf(g, r.x, r.y, 7, style, "%*s%zu%s", line->depth, "", e->as.step->n,
                  e->is_branch ? "~" : "");
     put_sum(g, r, &row->sum, style);

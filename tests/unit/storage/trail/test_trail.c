@@ -237,7 +237,7 @@ static void test_trail__steps_and_costs(void **state)
     read_file(&trails, store_dir_put_text("steps.jsonl", trail_cases[0].text));
     T_OK(cf_trail_steps_make(&steps, trails.v[0], NULL, &prices, &err), err);
     assert_int_equal(steps.n_rows, 3);
-    assert_int_equal(steps.sum.input, 12);
+    assert_int_equal(steps.sum.used.input, 12);
     assert_int_equal(steps.sum.n_calls, 2);
     assert_int_equal(steps.sum.n_failed, 1);
     assert_int_equal(steps.n_agents, 2);
