@@ -3,8 +3,8 @@
 
 usage: bench_model.py OUT.gguf SHAPE [Q8_0|Q4_0] [LAYERS]
 
-SHAPE: qwen3-0.6b qwen35-0.8b lfm2-1.2b granite-h-tiny gemma4-e2b qwen3-30b-a3b.  LAYERS
-cuts the model to fit memory.  The weights are random blocks with scales that
+SHAPE: qwen3-0.6b qwen35-0.8b lfm2-1.2b granite-h-tiny gemma4-e2b qwen3-30b-a3b
+glm-4.7-flash.  LAYERS cuts the model to fit memory.  The weights are random blocks with scales that
 keep activations near one: the answers are noise, the cost is real.  Needs only
 the standard library.
 """
@@ -262,6 +262,39 @@ def qwen3moe(kind, layers):
     return m
 
 
+def glm47flash(kind, layers):
+    d, heads, plain, rot, v, q, c, n, ff = 2048, 20, 192, 64, 256, 768, 512, 64, 1536
+    m = base("deepseek2", kind, layers or 47, d, 10240, heads, 1, c + rot, 154880,
+             attention__kv_lora_rank=c, attention__q_lora_rank=q,
+             attention__key_length_mla=plain + rot, attention__value_length_mla=v,
+             rope__dimension_count=rot, leading_dense_block_count=1,
+             expert_count=n, expert_used_count=4, expert_shared_count=1,
+             expert_feed_forward_length=ff, expert_gating_func=2,
+             expert_weights_norm=True, expert_weights_scale=1.8,
+             expert_group_count=1, expert_group_used_count=1, vocab_size=154880)
+    m.key(attention__value_length=c)
+    m.vec("output_norm.weight", d)
+    m.mat("output", d, 154880)
+    for i in range(m.layers):
+        b = f"blk.{i}."
+        for name, size in (("attn", d), ("ffn", d), ("attn_q_a", q), ("attn_kv_a", c)):
+            m.vec(f"{b}{name}_norm.weight", size)
+        m.mat(b + "attn_q_a", d, q)
+        m.mat(b + "attn_q_b", q, heads * (plain + rot))
+        m.mat(b + "attn_kv_a_mqa", d, c + rot)
+        m.mat(b + "attn_k_b", plain, c, heads)
+        m.mat(b + "attn_v_b", c, v, heads)
+        m.mat(b + "attn_output", heads * v, d)
+        if i == 0:
+            block(m, b, d, 10240)
+            continue
+        experts(m, b, d, ff, n)
+        m.vec(b + "exp_probs_b.bias", n)
+        for part, x, y in (("gate", d, ff), ("up", d, ff), ("down", ff, d)):
+            m.mat(f"{b}ffn_{part}_shexp", x, y)
+    return m
+
+
 def qwen3(kind, layers):
     d, ff = 1024, 3072
     m = base("qwen3", kind, layers or 28, d, ff, 16, 8, 128, 151936)
@@ -276,7 +309,7 @@ def qwen3(kind, layers):
 
 
 SHAPES = {"qwen3-0.6b": qwen3, "qwen35-0.8b": qwen35, "lfm2-1.2b": lfm2, "granite-h-tiny": granite,
-          "gemma4-e2b": gemma4, "qwen3-30b-a3b": qwen3moe}
+          "gemma4-e2b": gemma4, "qwen3-30b-a3b": qwen3moe, "glm-4.7-flash": glm47flash}
 
 
 def main():
