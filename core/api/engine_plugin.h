@@ -11,8 +11,7 @@
  * talks to over pipes, so that a library that ends its process ends no more than that.
  *
  * Threads:  all calls come from one thread.
- * Memory:   the plug-in owns its models; what it returns is borrowed until the
- *           next call.
+ * Memory:   what is returned is borrowed until the next call.
  */
 #ifndef CF_CORE_API_ENGINE_PLUGIN_H
 #define CF_CORE_API_ENGINE_PLUGIN_H
@@ -22,12 +21,12 @@
 #include <stdint.h>
 
 /* Changes whenever anything in this header does. */
-enum { CF_PLUGIN_ABI = 1, CF_PLUGIN_SEQS = 256, CF_PLUGIN_NAME = 64, CF_PLUGIN_WHY = 160 };
+enum { CF_PLUGIN_ABI = 2, CF_PLUGIN_SEQS = 256, CF_PLUGIN_NAME = 64, CF_PLUGIN_WHY = 160 };
 
 typedef enum cf_plugin_result {
     CF_PLUGIN_OK = 0,
     CF_PLUGIN_FULL,    /* the cells of the cache do not suffice */
-    CF_PLUGIN_STOPPED, /* `stop` said so */
+    CF_PLUGIN_STOPPED, /* cf_engine_plugin_stops() said so */
     CF_PLUGIN_FAILED
 } cf_plugin_result;
 
@@ -45,8 +44,7 @@ typedef struct cf_plugin_info {
     uint32_t n_seq;   /* sequences 0..n_seq-1 may be used, at most CF_PLUGIN_SEQS */
     uint32_t n_batch; /* rows of a pass at most */
     uint32_t n_threads;
-    uint32_t is_recurrent;       /* a sequence cannot be cut */
-    uint32_t has_streams;        /* streams() answers */
+    uint32_t is_recurrent;       /* a sequence can be cut to nothing only */
     char cache[8];               /* the type that is used */
     char engine[CF_PLUGIN_NAME]; /* "llama.cpp v0.5.0" */
     char device[CF_PLUGIN_NAME]; /* "CPU", "CUDA" ... */
@@ -58,32 +56,40 @@ typedef struct cf_plugin_row {
     int32_t id;
     uint32_t seq, pos;
     uint32_t wants_logits;
-    uint32_t wants_streams; /* in a pass of one row only */
 } cf_plugin_row;
 
+typedef enum cf_plugin_look {
+    CF_PLUGIN_LAYERS,   /* [n_layer, n_embd]: the stream after each layer */
+    CF_PLUGIN_LENS,     /* [n_layer + 1, n_vocab]: the logits that the model's head makes of
+                           the stream before the first layer, and of those after each */
+    CF_PLUGIN_ATTENTION /* of each layer the number of its heads, 0 without attention, and
+                           then [heads, n]: what the position gives to each one up to it */
+} cf_plugin_look;
+
 typedef struct cf_engine_plugin {
-    uint32_t abi; /* CF_PLUGIN_ABI */
     /* The engine's name and version; NULL, and why, where it cannot be used. */
     const char *(*name)(char why[CF_PLUGIN_WHY]);
-    /* A model, or NULL and why. */
-    void *(*open)(const char *path, const cf_plugin_options *o, cf_plugin_info *out,
-                  char why[CF_PLUGIN_WHY]);
+    /* Opens the model of this process, and is called once; false, and why. */
+    bool (*open)(const char *path, const cf_plugin_options *o, cf_plugin_info *out,
+                 char why[CF_PLUGIN_WHY]);
     /* Computes rows[0..n).  After a failure sequences may hold more or less than
-     * before; the caller cuts them.  `stop` is asked now and then. */
-    cf_plugin_result (*pass)(void *model, const cf_plugin_row *rows, uint32_t n,
-                             bool (*stop)(void *ud), void *ud, char why[CF_PLUGIN_WHY]);
+     * before; the caller cuts them. */
+    cf_plugin_result (*pass)(const cf_plugin_row *rows, uint32_t n, char why[CF_PLUGIN_WHY]);
     /* [n_vocab] after a row of the last pass that wanted them. */
-    const float *(*logits)(void *model, uint32_t row);
-    /* [n_layer, n_embd] after each layer, for the row that wanted them; NULL: the
-     * model does not disclose them. */
-    const float *(*streams)(void *model);
+    const float *(*logits)(uint32_t row);
+    /* Looks at the last of ids[0..n): out[n_out].  Afterwards all sequences are empty. */
+    cf_plugin_result (*look)(cf_plugin_look what, const int32_t *ids, uint32_t n, const float **out,
+                             size_t *n_out, char why[CF_PLUGIN_WHY]);
     /* Sequence `to` becomes a copy of `from`. */
-    void (*fork)(void *model, uint32_t from, uint32_t to);
-    /* Forgets a sequence from position `length` on; false: it cannot, and
-     * nothing was changed.  With 0 it always can. */
-    bool (*cut)(void *model, uint32_t seq, uint32_t length);
+    void (*fork)(uint32_t from, uint32_t to);
+    /* Forgets a sequence from position `length` on. */
+    void (*cut)(uint32_t seq, uint32_t length);
 } cf_engine_plugin;
 
 extern const cf_engine_plugin cf_engine_plugin_v1;
+
+/* Whether the pass or the look that runs is to end.  Of the helper process; to be
+ * asked now and then. */
+bool cf_engine_plugin_stops(void);
 
 #endif

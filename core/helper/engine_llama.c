@@ -9,7 +9,10 @@
  * llama.cpp passes structures by value and changes them without changing their
  * names, so a library of another version than the header must not be called.
  *
- * Source of the functions and their results: llama.h of llama.cpp v0.5.0.
+ * The end of the process frees the model.
+ *
+ * Source of the functions and their results: llama.h of llama.cpp v0.5.0; of the
+ * names of what is looked at: its llama-graph.cpp and models/.
  */
 #include <ggml-backend.h>
 #include <llama.h>
@@ -21,18 +24,10 @@
 
 enum { SEQS_RECURRENT = 16, CTX_DEFAULT = 8192, BATCH = 512, ALL_LAYERS = 9999 };
 
-typedef struct model {
-    struct llama_model *model;
-    struct llama_context *ctx;
-    struct llama_batch batch;
-    uint32_t n_layer, n_embd;
-    float *streams;  /* [n_layer, n_embd] of the last pass that wanted them */
-    uint32_t n_seen; /* layers of them */
-    bool wants_streams;
-    bool (*stop)(void *ud);
-    void *ud;
-} model;
-
+static struct llama_model *model;
+static struct llama_context *ctx;
+static struct llama_batch batch;
+static cf_plugin_info info;
 static char last_error[CF_PLUGIN_WHY];
 
 static void on_log(enum ggml_log_level level, const char *text, void *unused)
@@ -65,50 +60,98 @@ static const char *name(char why[CF_PLUGIN_WHY])
 #endif
 }
 
-/* ---- opening ------------------------------------------------------------- */
+/* ---- looking into a pass -------------------------------------------------- */
 
-static bool on_abort(void *ud)
+/* The pass that is looked at. */
+static struct {
+    bool is_on;
+    cf_plugin_look what;
+    uint32_t first, n_row; /* of a lens: row i reads the stream before layer first + i */
+    uint32_t n;            /* positions */
+    uint32_t n_seen;       /* layers */
+    bool has_first;        /* the stream before them */
+    float *stream;         /* [n_layer + 1, n_embd] of the first row */
+    float *out;            /* [n_out] */
+    size_t n_out, cap;
+} look;
+
+/* Room for n more floats of the answer. */
+static float *add(size_t n)
 {
-    model *m = ud;
-    return m->stop != NULL && m->stop(m->ud);
+    if (look.cap < look.n_out + n) {
+        look.cap = 2 * (look.n_out + n);
+        look.out = realloc(look.out, look.cap * sizeof *look.out);
+    }
+    if (look.out == NULL) {
+        fputs("out of memory\n", stderr);
+        abort();
+    }
+    look.n_out += n;
+    return look.out + look.n_out - n;
 }
 
-/* Keeps the stream after each layer, which llama.cpp names "l_out-LAYER". */
-static bool on_eval(struct ggml_tensor *t, bool asks, void *ud)
+/* Of a lens, the rows of the last layer become streams before it, for the head. */
+static void see_stream(struct ggml_tensor *t, uint32_t layer)
 {
-    model *m = ud;
+    size_t n = info.n_embd * sizeof(float);
+    ggml_backend_tensor_get(t, look.stream + (size_t)layer * info.n_embd, 0, n);
+    if (look.what == CF_PLUGIN_LENS && layer == info.n_layer) {
+        ggml_backend_tensor_set(t, look.stream + (size_t)look.first * info.n_embd, 0,
+                                look.n_row * n);
+    }
+}
+
+/* Layers without attention have 0 heads. */
+static void see_weights(struct ggml_tensor *t, uint32_t layer)
+{
+    for (; look.n_seen < layer; look.n_seen++) {
+        *add(1) = 0;
+    }
+    *add(1) = (float)t->ne[2];
+    for (int64_t h = 0; h < t->ne[2]; h++) {
+        ggml_backend_tensor_get(t, add(look.n), (size_t)h * t->nb[2], look.n * sizeof(float));
+    }
+    look.n_seen++;
+}
+
+/* Attention is "kq_soft_max-LAYER", [cells, rows, heads], and cell i is position i in
+ * a cache that was empty.  The stream after a layer is "l_out-LAYER"; the one before
+ * all is the last that is named an embedding or an input, without a number. */
+static bool on_eval(struct ggml_tensor *t, bool asks, void *unused)
+{
+    const char *is = ggml_get_name(t);
     unsigned layer = 0;
-    if (!m->wants_streams || sscanf(ggml_get_name(t), "l_out-%u", &layer) != 1) {
+    (void)unused;
+    if (!look.is_on || t->type != GGML_TYPE_F32) {
         return !asks;
     }
-    if (asks) {
-        return true;
+    if (look.what == CF_PLUGIN_ATTENTION) {
+        bool wants = sscanf(is, "kq_soft_max-%u", &layer) == 1 && layer < info.n_layer &&
+                     t->ne[0] >= look.n && t->ne[1] == 1;
+        if (wants && !asks) {
+            see_weights(t, layer);
+        }
+        return !asks || wants;
     }
-    size_t n = m->n_embd * sizeof(float);
-    if (layer < m->n_layer && t->type == GGML_TYPE_F32 && ggml_nbytes(t) == n) {
-        ggml_backend_tensor_get(t, m->streams + (size_t)layer * m->n_embd, 0, n);
-        m->n_seen++;
+    bool is_after = sscanf(is, "l_out-%u", &layer) == 1 && layer < info.n_layer;
+    bool is_first = look.n_seen == 0 && strchr(is, '-') == NULL &&
+                    (strstr(is, "emb") != NULL || strncmp(is, "inp", 3) == 0);
+    bool wants = (is_after || is_first) && t->ne[0] == info.n_embd && t->ne[1] == look.n_row &&
+                 ggml_nelements(t) == t->ne[0] * t->ne[1];
+    if (wants && !asks) {
+        see_stream(t, is_after ? layer + 1 : 0);
+        look.n_seen += is_after;
+        look.has_first = look.has_first || is_first;
     }
-    return true;
+    return !asks || wants;
 }
 
-static bool cache_type(const char *cache, enum ggml_type *out)
+/* ---- opening ------------------------------------------------------------- */
+
+static bool on_abort(void *unused)
 {
-    static const struct {
-        const char *name;
-        enum ggml_type type;
-    } types[] = {{"", GGML_TYPE_F16},
-                 {"f16", GGML_TYPE_F16},
-                 {"f32", GGML_TYPE_F32},
-                 {"q8_0", GGML_TYPE_Q8_0},
-                 {"q4_0", GGML_TYPE_Q4_0}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (strcmp(cache, types[i].name) == 0) {
-            *out = types[i].type;
-            return true;
-        }
-    }
-    return false;
+    (void)unused;
+    return cf_engine_plugin_stops();
 }
 
 /* The kind of the first device that layers may go to. */
@@ -124,46 +167,17 @@ static const char *device_of(int32_t n_gpu_layers)
     return "CPU";
 }
 
-static void close_model(model *m)
-{
-    if (m == NULL) {
-        return;
-    }
-    if (m->batch.token != NULL) {
-        llama_batch_free(m->batch);
-    }
-    if (m->ctx != NULL) {
-        llama_free(m->ctx);
-    }
-    if (m->model != NULL) {
-        llama_model_free(m->model);
-    }
-    free(m->streams);
-    free(m);
-}
-
-static void load_kernels(void)
-{
-    ggml_backend_load_all_from_path(CF_LLAMA_LIB);
-    if (ggml_backend_dev_count() == 0) {
-        ggml_backend_load_all();
-    }
-    llama_backend_init();
-}
-
-static struct llama_context *make_context(model *m, const cf_plugin_options *o, uint32_t n_ctx)
+static struct llama_context *make_context(const cf_plugin_options *o)
 {
     struct llama_context_params p = llama_context_default_params();
-    bool is_recurrent = llama_model_is_recurrent(m->model) || llama_model_is_hybrid(m->model);
-    if (!cache_type(o->cache, &p.type_k)) {
-        snprintf(last_error, sizeof last_error, "no cache of type %.7s", o->cache);
-        return NULL;
-    }
-    p.type_v = p.type_k;
-    p.n_ctx = n_ctx;
-    p.n_batch = n_ctx < BATCH ? n_ctx : BATCH;
-    p.n_ubatch = p.n_batch;
-    p.n_seq_max = is_recurrent ? SEQS_RECURRENT : CF_PLUGIN_SEQS;
+    uint32_t n_train = info.n_ctx_train;
+    p.type_k = p.type_v = strcmp(info.cache, "f32") == 0    ? GGML_TYPE_F32
+                          : strcmp(info.cache, "q8_0") == 0 ? GGML_TYPE_Q8_0
+                          : strcmp(info.cache, "q4_0") == 0 ? GGML_TYPE_Q4_0
+                                                            : GGML_TYPE_F16;
+    p.n_ctx = o->n_ctx != 0 ? o->n_ctx : n_train < CTX_DEFAULT ? n_train : CTX_DEFAULT;
+    p.n_ubatch = p.n_batch = p.n_ctx < BATCH ? p.n_ctx : BATCH;
+    p.n_seq_max = info.is_recurrent != 0 ? SEQS_RECURRENT : CF_PLUGIN_SEQS;
     p.kv_unified = true;
     p.swa_full = true;
     p.flash_attn_type =
@@ -172,90 +186,69 @@ static struct llama_context *make_context(model *m, const cf_plugin_options *o, 
         p.n_threads = p.n_threads_batch = (int32_t)o->n_threads;
     }
     p.abort_callback = on_abort;
-    p.abort_callback_data = m;
     p.cb_eval = on_eval;
-    p.cb_eval_user_data = m;
-    return llama_init_from_model(m->model, p);
+    return llama_init_from_model(model, p);
 }
 
-static void describe(const model *m, const cf_plugin_options *o, cf_plugin_info *out)
-{
-    char why[CF_PLUGIN_WHY];
-    *out = (cf_plugin_info){
-        .n_vocab = (uint32_t)llama_vocab_n_tokens(llama_model_get_vocab(m->model)),
-        .n_embd = m->n_embd,
-        .n_layer = m->n_layer,
-        .n_ctx_train = (uint32_t)llama_model_n_ctx_train(m->model),
-        .n_ctx = llama_n_ctx(m->ctx),
-        .n_seq = llama_n_seq_max(m->ctx),
-        .n_batch = llama_n_batch(m->ctx),
-        .n_threads = (uint32_t)llama_n_threads(m->ctx),
-        .is_recurrent = llama_model_is_recurrent(m->model) || llama_model_is_hybrid(m->model),
-        .has_streams = true,
-    };
-    snprintf(out->cache, sizeof out->cache, "%.7s", o->cache[0] != '\0' ? o->cache : "f16");
-    snprintf(out->engine, sizeof out->engine, "%s", name(why));
-    snprintf(out->device, sizeof out->device, "%.40s", device_of(o->n_gpu_layers));
-}
-
-static bool open_parts(model *m, const char *path, const cf_plugin_options *o)
+static bool open_parts(const char *path, const cf_plugin_options *o)
 {
     struct llama_model_params p = llama_model_default_params();
     p.n_gpu_layers = o->n_gpu_layers < 0 ? ALL_LAYERS : o->n_gpu_layers;
-    m->model = llama_model_load_from_file(path, p);
-    if (m->model == NULL) {
+    model = llama_model_load_from_file(path, p);
+    if (model == NULL) {
         return false;
     }
-    uint32_t n_train = (uint32_t)llama_model_n_ctx_train(m->model);
-    uint32_t n_ctx = o->n_ctx != 0 ? o->n_ctx : n_train < CTX_DEFAULT ? n_train : CTX_DEFAULT;
-    m->n_layer = (uint32_t)llama_model_n_layer(m->model);
-    m->n_embd = (uint32_t)llama_model_n_embd(m->model);
-    m->streams = calloc((size_t)m->n_layer * m->n_embd + 1, sizeof(float));
-    m->ctx = m->streams != NULL ? make_context(m, o, n_ctx) : NULL;
-    m->batch = llama_batch_init(BATCH, 0, 1);
-    return m->ctx != NULL && m->batch.token != NULL;
+    info = (cf_plugin_info){
+        .n_vocab = (uint32_t)llama_vocab_n_tokens(llama_model_get_vocab(model)),
+        .n_embd = (uint32_t)llama_model_n_embd(model),
+        .n_layer = (uint32_t)llama_model_n_layer(model),
+        .n_ctx_train = (uint32_t)llama_model_n_ctx_train(model),
+        .is_recurrent = llama_model_is_recurrent(model) || llama_model_is_hybrid(model),
+    };
+    snprintf(info.cache, sizeof info.cache, "%.7s", o->cache[0] != '\0' ? o->cache : "f16");
+    ctx = make_context(o);
+    batch = llama_batch_init(BATCH, 0, 1);
+    look.stream = calloc((size_t)(info.n_layer + 1) * info.n_embd, sizeof *look.stream);
+    return ctx != NULL && batch.token != NULL && look.stream != NULL;
 }
 
-static void *open_model(const char *path, const cf_plugin_options *o, cf_plugin_info *out,
-                        char why[CF_PLUGIN_WHY])
+static bool open_model(const char *path, const cf_plugin_options *o, cf_plugin_info *out,
+                       char why[CF_PLUGIN_WHY])
 {
-    model *m = calloc(1, sizeof *m);
-    load_kernels();
-    snprintf(last_error, sizeof last_error, "llama.cpp does not say why");
-    if (m == NULL || !open_parts(m, path, o)) {
-        snprintf(why, CF_PLUGIN_WHY, "%s", last_error);
-        close_model(m);
-        return NULL;
+    ggml_backend_load_all_from_path(CF_LLAMA_LIB);
+    if (ggml_backend_dev_count() == 0) {
+        ggml_backend_load_all();
     }
-    describe(m, o, out);
-    return m;
+    llama_backend_init();
+    snprintf(last_error, sizeof last_error, "llama.cpp does not say why");
+    if (!open_parts(path, o)) {
+        snprintf(why, CF_PLUGIN_WHY, "%s", last_error);
+        return false;
+    }
+    info.n_ctx = llama_n_ctx(ctx);
+    info.n_seq = llama_n_seq_max(ctx);
+    info.n_batch = llama_n_batch(ctx);
+    info.n_threads = (uint32_t)llama_n_threads(ctx);
+    snprintf(info.engine, sizeof info.engine, "%s", name(why));
+    snprintf(info.device, sizeof info.device, "%.40s", device_of(o->n_gpu_layers));
+    *out = info;
+    return true;
 }
 
 /* ---- computing ----------------------------------------------------------- */
 
-static cf_plugin_result pass(void *ud, const cf_plugin_row *rows, uint32_t n,
-                             bool (*stop)(void *ud), void *stop_ud, char why[CF_PLUGIN_WHY])
+static cf_plugin_result pass(const cf_plugin_row *rows, uint32_t n, char why[CF_PLUGIN_WHY])
 {
-    model *m = ud;
-    if (n > BATCH) {
-        snprintf(why, CF_PLUGIN_WHY, "%u rows, at most %d are allowed", n, BATCH);
-        return CF_PLUGIN_FAILED;
+    for (uint32_t i = 0; i < n && n <= BATCH; i++) {
+        batch.token[i] = rows[i].id;
+        batch.pos[i] = (llama_pos)rows[i].pos;
+        batch.n_seq_id[i] = 1;
+        batch.seq_id[i][0] = (llama_seq_id)rows[i].seq;
+        batch.logits[i] = rows[i].wants_logits != 0;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        m->batch.token[i] = rows[i].id;
-        m->batch.pos[i] = (llama_pos)rows[i].pos;
-        m->batch.n_seq_id[i] = 1;
-        m->batch.seq_id[i][0] = (llama_seq_id)rows[i].seq;
-        m->batch.logits[i] = rows[i].wants_logits != 0;
-    }
-    m->batch.n_tokens = (int32_t)n;
-    m->stop = stop;
-    m->ud = stop_ud;
-    m->n_seen = 0;
-    m->wants_streams = n == 1 && rows[0].wants_streams != 0;
+    batch.n_tokens = (int32_t)n;
     snprintf(last_error, sizeof last_error, "llama.cpp does not say why");
-    int rc = llama_decode(m->ctx, m->batch);
-    m->stop = NULL;
+    int rc = n <= BATCH ? llama_decode(ctx, batch) : -1;
     snprintf(why, CF_PLUGIN_WHY, "%s", last_error);
     return rc == 0   ? CF_PLUGIN_OK
            : rc == 1 ? CF_PLUGIN_FULL
@@ -263,36 +256,105 @@ static cf_plugin_result pass(void *ud, const cf_plugin_row *rows, uint32_t n,
                      : CF_PLUGIN_FAILED;
 }
 
-static const float *logits(void *ud, uint32_t row)
+static const float *logits(uint32_t row)
 {
-    model *m = ud;
-    return llama_get_logits_ith(m->ctx, (int32_t)row);
+    return llama_get_logits_ith(ctx, (int32_t)row);
 }
 
-static const float *streams(void *ud)
+static void fork_sequence(uint32_t from, uint32_t to)
 {
-    model *m = ud;
-    return m->n_seen == m->n_layer ? m->streams : NULL;
-}
-
-static void fork_sequence(void *ud, uint32_t from, uint32_t to)
-{
-    llama_memory_t memory = llama_get_memory(((model *)ud)->ctx);
+    llama_memory_t memory = llama_get_memory(ctx);
     llama_memory_seq_rm(memory, (llama_seq_id)to, -1, -1);
     llama_memory_seq_cp(memory, (llama_seq_id)from, (llama_seq_id)to, -1, -1);
 }
 
-static bool cut(void *ud, uint32_t seq, uint32_t length)
+static void cut(uint32_t seq, uint32_t length)
 {
-    llama_memory_t memory = llama_get_memory(((model *)ud)->ctx);
-    return llama_memory_seq_rm(memory, (llama_seq_id)seq, length == 0 ? -1 : (llama_pos)length, -1);
+    llama_memory_seq_rm(llama_get_memory(ctx), (llama_seq_id)seq,
+                        length == 0 ? -1 : (llama_pos)length, -1);
 }
 
-const cf_engine_plugin cf_engine_plugin_v1 = {.abi = CF_PLUGIN_ABI,
-                                              .name = name,
+/* ---- looking -------------------------------------------------------------- */
+
+/* Positions before the last, in sequence 0. */
+static cf_plugin_result look_before(const int32_t *ids, uint32_t n, char why[CF_PLUGIN_WHY])
+{
+    cf_plugin_row row[BATCH];
+    cf_plugin_result result = CF_PLUGIN_OK;
+    for (uint32_t at = 0; result == CF_PLUGIN_OK && at < n;) {
+        uint32_t m = n - at < info.n_batch ? n - at : info.n_batch;
+        for (uint32_t i = 0; i < m; i++) {
+            row[i] = (cf_plugin_row){.id = ids[at + i], .pos = at + i};
+        }
+        result = pass(row, m, why);
+        at += m;
+    }
+    return result;
+}
+
+/* The last position as look.n_row rows, each in a copy of sequence 0. */
+static cf_plugin_result look_at(int32_t id, char why[CF_PLUGIN_WHY])
+{
+    cf_plugin_row row[CF_PLUGIN_SEQS];
+    for (uint32_t i = 0; i < look.n_row; i++) {
+        row[i] = (cf_plugin_row){id, i + 1, look.n - 1, true};
+        fork_sequence(0, i + 1);
+    }
+    look.n_seen = 0;
+    look.has_first = false;
+    look.is_on = true;
+    cf_plugin_result result = pass(row, look.n_row, why);
+    look.is_on = false;
+    for (uint32_t i = 0; look.what == CF_PLUGIN_LENS && result == CF_PLUGIN_OK && i < look.n_row;
+         i++) {
+        memcpy(add(info.n_vocab), logits(i), info.n_vocab * sizeof(float));
+    }
+    return result;
+}
+
+/* Whether what was asked for has been seen; else why not. */
+static bool was_seen(char why[CF_PLUGIN_WHY])
+{
+    bool is_attention = look.what == CF_PLUGIN_ATTENTION;
+    for (; is_attention && look.n_out > 0 && look.n_seen < info.n_layer; look.n_seen++) {
+        *add(1) = 0;
+    }
+    snprintf(why, CF_PLUGIN_WHY, "%s",
+             is_attention ? "attention is seen with --cache f32 only, where flash attention is off"
+                          : "it does not disclose the layers of this model");
+    return look.n_seen == info.n_layer && (look.has_first || look.what != CF_PLUGIN_LENS);
+}
+
+static cf_plugin_result look_into(cf_plugin_look what, const int32_t *ids, uint32_t n,
+                                  const float **out, size_t *n_out, char why[CF_PLUGIN_WHY])
+{
+    uint32_t n_all = what == CF_PLUGIN_LENS ? info.n_layer + 1 : 1;
+    llama_memory_clear(llama_get_memory(ctx), true);
+    look.what = what;
+    look.n = n;
+    look.n_out = 0;
+    cf_plugin_result result = look_before(ids, n - 1, why);
+    for (look.first = 0; result == CF_PLUGIN_OK && look.first < n_all; look.first += look.n_row) {
+        look.n_row = n_all - look.first < info.n_seq ? n_all - look.first : info.n_seq - 1;
+        result = look_at(ids[n - 1], why);
+        if (result == CF_PLUGIN_OK && !was_seen(why)) {
+            result = CF_PLUGIN_FAILED;
+        }
+    }
+    llama_memory_clear(llama_get_memory(ctx), true);
+    if (what == CF_PLUGIN_LAYERS) {
+        memcpy(add((size_t)info.n_layer * info.n_embd), look.stream + info.n_embd,
+               (size_t)info.n_layer * info.n_embd * sizeof(float));
+    }
+    *out = look.out;
+    *n_out = look.n_out;
+    return result;
+}
+
+const cf_engine_plugin cf_engine_plugin_v1 = {.name = name,
                                               .open = open_model,
                                               .pass = pass,
                                               .logits = logits,
-                                              .streams = streams,
+                                              .look = look_into,
                                               .fork = fork_sequence,
                                               .cut = cut};

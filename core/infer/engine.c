@@ -149,8 +149,8 @@ static cf_status load_weights(cf_engine *e, const cf_engine_options *o, cf_error
     return CF_OK;
 }
 
-/* Has a plug-in compute in place of weights: the engine has its sizes, layers
- * without keys and values, and a workspace for one row of logits. */
+/* Has a plug-in compute in place of weights: the engine has its sizes, and layers
+ * without keys and values. */
 static cf_status load_plugin(cf_engine *e, const cf_engine_options *o, cf_error *err)
 {
     cf_plugin_options options = {
@@ -174,8 +174,7 @@ static cf_status load_plugin(cf_engine *e, const cf_engine_options *o, cf_error 
     e->hp.layer = cf_calloc(about->n_layer, sizeof *e->hp.layer);
     e->ws.plan.n_row = CF_BATCH_DEFAULT;
     e->ws.plan.n_logit = 1;
-    e->ws.p = cf_alloc_aligned(64, about->n_vocab * sizeof(float));
-    if (e->hp.layer == NULL || e->ws.p == NULL) {
+    if (e->hp.layer == NULL) {
         return cf_oom_for(err, "an engine");
     }
     CF_TRY(cf_engine__make_layouts(e, err));

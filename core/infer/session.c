@@ -21,7 +21,7 @@ void cf_session_free(cf_session *s)
     if (s == NULL) {
         return;
     }
-    if (s->sequence.ticket != 0) {
+    if (s->engine->plugin != NULL) {
         pthread_mutex_lock(&s->engine->pass_lock);
         cf_plugin_forget(s->engine->plugin, s);
         pthread_mutex_unlock(&s->engine->pass_lock);
@@ -184,11 +184,6 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from, cf_error *er
     }
     if (s->has_logits) {
         memcpy(s->logits, from->after, from->engine->hp.n_vocab * sizeof(float));
-    }
-    if (from->sequence.ticket != 0) {
-        pthread_mutex_lock(&from->engine->pass_lock);
-        cf_plugin_fork(from->engine->plugin, from, s);
-        pthread_mutex_unlock(&from->engine->pass_lock);
     }
     *out = s;
     return CF_OK;

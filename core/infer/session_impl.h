@@ -50,10 +50,6 @@ struct cf_session {
     cf_prefix_cache *plain_prefixes; /* without adapters */
     cf_lora_set lora;
     const cf_probe *probe; /* borrowed; NULL: nobody looks */
-    struct {
-        uint64_t ticket; /* 0: none */
-        uint32_t number;
-    } sequence; /* of an engine plug-in (plugin.h) */
 };
 
 /* The input of a call from position `first` on: tokens alone, or inputs. */
@@ -90,6 +86,9 @@ typedef struct cf_part {
     void *ud;
     uint32_t row0; /* set by the pass: its first row */
 } cf_part;
+
+/* Whether the logits after its i-th position are wanted. */
+bool cf_part_wants(const cf_part *part, uint32_t i);
 
 /*
  * One pass over the next positions of parts[0..n), of different sessions of

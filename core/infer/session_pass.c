@@ -137,21 +137,25 @@ typedef struct out_row {
     uint32_t i; /* of the part's rows */
 } out_row;
 
+bool cf_part_wants(const cf_part *part, uint32_t i)
+{
+    return part->logits != NULL || part->keeps_rows || (part->wants_last && i + 1 == part->m);
+}
+
 /* Fills out[0..cap) with the wanted rows from *at on, and moves *at. */
 static size_t next_outputs(const cf_part *parts, size_t n, out_row *at, out_row *out, size_t cap)
 {
     size_t found = 0;
     while (at->part < parts + n && found < cap) {
         const cf_part *p = at->part;
-        bool all = p->logits != NULL || p->keeps_rows;
         if (at->i >= p->m) {
             *at = (out_row){p + 1, 0};
-        } else if (all || (p->wants_last && at->i + 1 == p->m)) {
-            out[found++] = *at;
-            at->i++;
-        } else {
-            at->i = p->wants_last ? p->m - 1 : p->m;
+            continue;
         }
+        if (cf_part_wants(p, at->i)) {
+            out[found++] = *at;
+        }
+        at->i++;
     }
     return found;
 }
@@ -206,7 +210,7 @@ static cf_status compute_logits(cf_engine *e, const cf_part *parts, size_t n,
 {
     out_row out[CF_LOGIT_ROWS_MAX];
     uint32_t rows[CF_LOGIT_ROWS_MAX];
-    size_t n_logit = e->ws.plan.n_logit;
+    size_t n_logit = e->ws.plan.n_logit, n_given = 0;
     out_row at = {parts, 0};
     bool is_written = false;
     size_t m = next_outputs(parts, n, &at, out, n_logit);
@@ -214,18 +218,18 @@ static cf_status compute_logits(cf_engine *e, const cf_part *parts, size_t n,
         if (stops_before(out, m, cancel, &is_written)) {
             return cf_fail(err, CF_ECANCELLED, "cancelled");
         }
-        float *to = chunk_of(e, out, m);
+        float *to = e->plugin == NULL ? chunk_of(e, out, m) : NULL;
+        const float *from = e->plugin == NULL ? to : cf_plugin_logits(e->plugin, n_given);
         for (size_t i = 0; i < m; i++) {
             rows[i] = out[i].part->row0 + out[i].i;
         }
-        if (e->plugin != NULL) {
-            memcpy(to, cf_plugin_logits(e->plugin, rows[0]), e->hp.n_vocab * sizeof *to);
-        } else {
+        if (e->plugin == NULL) {
             cf_forward_logits(e, rows, m, to);
         }
         for (size_t i = 0; i < m; i++) {
-            deliver(&out[i], to + i * e->hp.n_vocab);
+            deliver(&out[i], from + i * e->hp.n_vocab);
         }
+        n_given += m;
     }
     return CF_OK;
 }
@@ -273,20 +277,6 @@ static size_t first_output(const cf_part *parts, size_t n, size_t n_row)
     return first;
 }
 
-/* The arithmetic of a pass: up to the last layer, or with a plug-in all of it. */
-static cf_status forward(cf_engine *e, const cf_part *parts, size_t n, size_t n_row,
-                         const cf_cancel *cancel, cf_error *err)
-{
-    if (e->plugin == NULL) {
-        return cf_forward(e, e->rows, n_row, first_output(parts, n, n_row), cancel, err);
-    }
-    out_row at = {parts, 0}, out;
-    while (next_outputs(parts, n, &at, &out, 1) > 0) {
-        cf_plugin_want(e->plugin, out.part->row0 + out.i);
-    }
-    return cf_plugin_forward(e->plugin, parts, n, cancel, err);
-}
-
 /* The pass, with the lock held. */
 static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_cancel *cancel,
                              cf_error *err)
@@ -311,7 +301,9 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_ca
         st = make_rows(&parts[n_made], e->rows + parts[n_made].row0, err);
         n_made -= st != CF_OK; /* it is not among those made */
     }
-    CF_THEN(st, forward(e, parts, n, n_row, cancel, err));
+    CF_THEN(st, e->plugin != NULL /* all of it; else up to the last layer */
+                    ? cf_plugin_forward(e->plugin, parts, n, cancel, err)
+                    : cf_forward(e, e->rows, n_row, first_output(parts, n, n_row), cancel, err));
     CF_THEN(st, compute_logits(e, parts, n, cancel, err));
     if (st == CF_OK) {
         deliver_hidden(e, parts, n);

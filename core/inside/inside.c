@@ -10,14 +10,12 @@
 
 #include "core/api/batch.h"
 #include "core/base/alloc.h"
-#include "core/infer/plugin.h"
 #include "core/inside/inside_impl.h"
 
 /* ---- a run -------------------------------------------------------------- */
 
 static cf_status check_ask(const cf_session *s, const cf_inside_ask *ask, cf_error *err)
 {
-    CF_TRY(cf_engine__need_own(s->engine, "the inside of the model", err));
     if (ask->at >= ask->n) {
         return cf_fail(err, CF_EINVAL, "position %u of %zu", ask->at, ask->n);
     }
@@ -25,6 +23,28 @@ static cf_status check_ask(const cf_session *s, const cf_inside_ask *ask, cf_err
         CF_TRY(cf_session__check_id(s->engine, ask->ids[i], err));
     }
     return ask->changes != NULL ? cf_changes_check(s->engine, ask->changes, ask->n, err) : CF_OK;
+}
+
+cf_status cf_inside__see(cf_session *s, const cf_inside_ask *ask, cf_plugin_look what, float **out,
+                         size_t *n, cf_error *err)
+{
+    cf_engine *e = s->engine;
+    size_t n_want = *n;
+    if (ask->changes != NULL || ask->in != NULL) {
+        return cf_engine__need_own(e, "changes, pictures and sounds", err);
+    }
+    CF_TRY(check_ask(s, ask, err));
+    if (ask->at >= s->n_ctx) {
+        return cf_fail(err, CF_ELIMIT, "position %u in a context of %u", ask->at, s->n_ctx);
+    }
+    pthread_mutex_lock(&e->pass_lock);
+    cf_status st = cf_plugin_see(e->plugin, what, ask->ids, ask->at + 1, out, n, ask->cancel, err);
+    pthread_mutex_unlock(&e->pass_lock);
+    if (st == CF_OK && n_want != 0 && *n != n_want) {
+        cf_free(*out);
+        st = cf_fail(err, CF_EUNSUPPORTED, "the engine shows %zu numbers of %zu", *n, n_want);
+    }
+    return st;
 }
 
 static cf_status sync(cf_session *s, const cf_inside_ask *ask, size_t n, const cf_run *more,
@@ -80,6 +100,7 @@ cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask, const cf_ins
 {
     cf_changer changer;
     cf_probe base;
+    CF_TRY(cf_engine__need_own(s->engine, "what is inside beyond lens and attention", err));
     CF_TRY(check_ask(s, ask, err));
     if (length_of(ask) != ask->at + (size_t)1) {
         return cf_fail(err, CF_EUNSUPPORTED, "position %u sees later ones: ask about the last",
@@ -105,7 +126,13 @@ cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask, const cf_ins
 cf_status cf_inside_run(cf_session *s, const cf_inside_ask *ask, float *logits, cf_error *err)
 {
     const cf_inside_watch w = {.from = UINT32_MAX, .logits = logits};
-    return cf_inside__watch(s, ask, &w, err);
+    if (s->engine->plugin == NULL || ask->changes != NULL) {
+        return cf_inside__watch(s, ask, &w, err);
+    }
+    CF_TRY(check_ask(s, ask, err));
+    CF_TRY(sync(s, ask, ask->at + (size_t)1, NULL, err));
+    memcpy(logits, cf_session_logits(s), s->engine->hp.n_vocab * sizeof *logits);
+    return CF_OK;
 }
 
 typedef struct scoring {
@@ -216,28 +243,16 @@ cf_status cf_inside__streams(cf_session *s, const cf_inside_ask *ask, float *out
 
 /* ---- layers, by any engine ---------------------------------------------- */
 
-static cf_status plugin_layers(cf_session *s, const cf_inside_ask *ask, float *out, cf_error *err)
-{
-    cf_engine *e = s->engine;
-    if (ask->at == 0 || ask->at >= ask->n || ask->in != NULL || ask->changes != NULL) {
-        return cf_fail(err, CF_EINVAL, "the layers at position %u of %zu", ask->at, ask->n);
-    }
-    CF_TRY(cf_session__check_id(e, ask->ids[ask->at], err));
-    if (cf_session__common(s, &(cf_source){.ids = ask->ids}, ask->at) < ask->at) {
-        CF_TRY(sync(s, ask, ask->at, NULL, err));
-    }
-    cf_session_rewind(s, ask->at);
-    pthread_mutex_lock(&e->pass_lock);
-    cf_status st = cf_plugin_layers(e->plugin, s, ask->ids[ask->at], out, err);
-    pthread_mutex_unlock(&e->pass_lock);
-    return st;
-}
-
 cf_status cf_inside_after_layers(cf_session *s, const cf_inside_ask *ask, float *out, cf_error *err)
 {
     size_t n = s->engine->hp.n_embd, n_layer = s->engine->hp.n_layer;
     if (s->engine->plugin != NULL) {
-        return plugin_layers(s, ask, out, err);
+        float *v = NULL;
+        n *= n_layer;
+        CF_TRY(cf_inside__see(s, ask, CF_PLUGIN_LAYERS, &v, &n, err));
+        memcpy(out, v, n * sizeof *out);
+        cf_free(v);
+        return CF_OK;
     }
     if (cf_inside_width(s->engine) != n) {
         return cf_fail(err, CF_EUNSUPPORTED, "the model has several streams");
@@ -275,6 +290,21 @@ static cf_status read_streams(cf_engine *e, const float *x, float *logits, size_
     return CF_OK;
 }
 
+static cf_status plugin_lens(cf_session *s, const cf_inside_ask *ask,
+                             void (*layer)(void *ud, uint32_t l, const float *logits), void *ud,
+                             cf_error *err)
+{
+    const cf_hparams *hp = &s->engine->hp;
+    size_t n = (hp->n_layer + (size_t)1) * hp->n_vocab;
+    float *v = NULL;
+    CF_TRY(cf_inside__see(s, ask, CF_PLUGIN_LENS, &v, &n, err));
+    for (uint32_t l = 0; l <= hp->n_layer; l++) {
+        layer(ud, l, v + (size_t)l * hp->n_vocab);
+    }
+    cf_free(v);
+    return CF_OK;
+}
+
 cf_status cf_inside_lens(cf_session *s, const cf_inside_ask *ask,
                          void (*layer)(void *ud, uint32_t l, const float *logits), void *ud,
                          cf_error *err)
@@ -284,6 +314,9 @@ cf_status cf_inside_lens(cf_session *s, const cf_inside_ask *ask,
     size_t n_all = e->hp.n_layer + (size_t)1;
     size_t n = cf_session__max_rows(e);
     n = n < n_all ? n : n_all;
+    if (e->plugin != NULL) {
+        return plugin_lens(s, ask, layer, ud, err);
+    }
     float *x = cf_calloc(n_all * width, sizeof *x);
     float *logits = cf_calloc(n * e->hp.n_vocab, sizeof *logits);
     cf_status st = x != NULL && logits != NULL ? CF_OK : cf_oom_for(err, "a lens");

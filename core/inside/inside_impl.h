@@ -7,6 +7,7 @@
 #define CF_CORE_INSIDE_INSIDE_IMPL_H
 
 #include "core/api/inside.h"
+#include "core/infer/plugin.h"
 #include "core/infer/session_impl.h"
 
 /* Changes as a probe.  Constant while a pass runs. */
@@ -37,6 +38,12 @@ typedef struct cf_inside_watch {
 /* Computes the timeline up to ask->at on a fork of `s` under the changes. */
 CF_MUST_USE cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask,
                                        const cf_inside_watch *w, cf_error *err);
+
+/* What an engine plug-in shows of `at`, *n numbers, which the caller frees.
+ * CF_EUNSUPPORTED, and its reason, where it does not, and where *n was not 0 and they
+ * are not so many. */
+CF_MUST_USE cf_status cf_inside__see(cf_session *s, const cf_inside_ask *ask, cf_plugin_look what,
+                                     float **out, size_t *n, cf_error *err);
 
 /* out[n_layer + 1, width]: all x_l at `at`. */
 CF_MUST_USE cf_status cf_inside__streams(cf_session *s, const cf_inside_ask *ask, float *out,

@@ -5,7 +5,9 @@
  *   w = softmax(scale * q . k), capped before, a sink in the sum
  */
 #include <math.h>
+#include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/inside/inside_impl.h"
 #include "core/kernel/cached.h"
 
@@ -74,6 +76,31 @@ static void on_weights(void *ud, uint32_t layer, uint32_t pos, uint32_t head, co
     }
 }
 
+/* An engine plug-in's answer: of each layer the number of heads, then their rows. */
+static cf_status plugin_attention(cf_session *s, const cf_inside_ask *ask, cf_inside_looks *layer,
+                                  cf_arena *arena, cf_error *err)
+{
+    size_t n = ask->at + (size_t)1, at = 0, n_seen = 0;
+    float *v = NULL;
+    CF_TRY(cf_inside__see(s, ask, CF_PLUGIN_ATTENTION, &v, &n_seen, err));
+    for (uint32_t i = 0; i < s->engine->hp.n_layer; i++) {
+        float n_head = at < n_seen ? v[at] : -1;
+        if (!(n_head >= 0 && n_head <= (float)((n_seen - at - 1) / n))) {
+            cf_free(v);
+            return cf_fail(err, CF_EUNSUPPORTED, "the engine shows %zu numbers", n_seen);
+        }
+        layer[i].n_head = (uint32_t)n_head;
+        layer[i].is_recurrent = n_head == 0;
+        layer[i].w = cf_arena_calloc(arena, layer[i].n_head * n, sizeof *v);
+        if (layer[i].w != NULL) {
+            memcpy(layer[i].w, v + at + 1, layer[i].n_head * n * sizeof *v);
+        }
+        at += 1 + layer[i].n_head * n;
+    }
+    cf_free(v);
+    return arena->failed ? cf_oom_for(err, "attention weights") : CF_OK;
+}
+
 cf_status cf_inside_attention(cf_session *s, const cf_inside_ask *ask, cf_inside_looks **out,
                               cf_arena *arena, cf_error *err)
 {
@@ -88,6 +115,10 @@ cf_status cf_inside_attention(cf_session *s, const cf_inside_ask *ask, cf_inside
     }
     if (arena->failed) {
         return cf_oom_for(err, "attention weights");
+    }
+    if (s->engine->plugin != NULL) {
+        *out = l.layer;
+        return plugin_attention(s, ask, l.layer, arena, err);
     }
     cf_probe tap = {.ud = &l, .weights = on_weights};
     const cf_inside_watch w = {.tap = &tap, .from = ask->at};

@@ -525,6 +525,7 @@ cf_status cf_inside_margin(cf_session *s, const cf_inside_ask *ask, cf_token a, 
                     .heads = on_heads,
                     .expert = on_expert,
                     .mixing = on_mixing};
+    CF_TRY(cf_engine__need_own(s->engine, "shares of a margin", err));
     CF_TRY(cf_session__check_id(s->engine, a, err));
     CF_TRY(check_token(s->engine, against, err));
     CF_TRY(make(&m, arena, err));

@@ -2,22 +2,26 @@
  * fake_engine.c - an engine for tests: the logits after a token are a hash of all
  * tokens up to it, so that every mistake about sequences shows.
  *
- * $FAKE_VOCAB is the number of tokens.  $FAKE_ENGINE has words: "recurrent" refuses
- * to cut, "full" has 64 cells, "abort" ends its process in the pass that has token 13, "late" at position 60,
- * "slow" computes that pass until it is stopped, "broken" refuses every model.
+ * $FAKE_VOCAB is the number of tokens.  $FAKE_ENGINE has words: "recurrent" cuts to
+ * nothing only, "full" has 64 cells, "abort" ends its process in the pass that has
+ * token 13, "late" at position 60, "slow" computes that pass until it is stopped,
+ * "hangs" does not even then, "broken" refuses every model, "wrong" is for another
+ * library, "blind" shows nothing.  $FAKE_PID is a file that it writes its number to.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/api/engine_plugin.h"
 
-enum { CTX = 512, SEQS = 8, BATCH = 16, TRAP = 13, LATE = 60, SMALL = 64 };
+enum { CTX = 512, SEQS = 8, BATCH = 16, TRAP = 13, LATE = 60, SMALL = 64, LAYERS = 2, EMBD = 4 };
 
 static int32_t tokens[SEQS][CTX];
 static uint32_t length[SEQS];
 static uint32_t n_vocab, n_cell = CTX;
 static float *table; /* [BATCH, n_vocab] */
+static float seen[CTX * LAYERS];
 
 static bool is(const char *word)
 {
@@ -27,23 +31,36 @@ static bool is(const char *word)
 
 static const char *name(char why[CF_PLUGIN_WHY])
 {
-    (void)why;
+    if (is("wrong")) {
+        snprintf(why, CF_PLUGIN_WHY, "built for fake 1.0, and the library is fake 2.0");
+        return NULL;
+    }
     return "fake 1.0";
 }
 
-static void *open_model(const char *path, const cf_plugin_options *o, cf_plugin_info *out,
-                        char why[CF_PLUGIN_WHY])
+static void write_pid(const char *path)
+{
+    FILE *f = path != NULL ? fopen(path, "w") : NULL;
+    if (f != NULL) {
+        fprintf(f, "%d\n", (int)getpid());
+        fclose(f);
+    }
+}
+
+static bool open_model(const char *path, const cf_plugin_options *o, cf_plugin_info *out,
+                       char why[CF_PLUGIN_WHY])
 {
     n_vocab = (uint32_t)strtoul(getenv("FAKE_VOCAB"), NULL, 10);
     table = calloc((size_t)BATCH * n_vocab, sizeof *table);
     if (table == NULL || is("broken")) {
         snprintf(why, CF_PLUGIN_WHY, "no model for %.40s", path);
-        return NULL;
+        return false;
     }
+    write_pid(getenv("FAKE_PID"));
     n_cell = is("full") ? SMALL : o->n_ctx != 0 && o->n_ctx < CTX ? o->n_ctx : CTX;
     *out = (cf_plugin_info){.n_vocab = n_vocab,
-                            .n_embd = 4,
-                            .n_layer = 2,
+                            .n_embd = EMBD,
+                            .n_layer = LAYERS,
                             .n_ctx_train = CTX,
                             .n_ctx = n_cell,
                             .n_seq = SEQS,
@@ -53,7 +70,7 @@ static void *open_model(const char *path, const cf_plugin_options *o, cf_plugin_
                             .cache = "f16",
                             .engine = "fake 1.0",
                             .device = "CPU"};
-    return table;
+    return true;
 }
 
 static uint32_t hash(uint32_t h, uint32_t v)
@@ -61,20 +78,30 @@ static uint32_t hash(uint32_t h, uint32_t v)
     return (h ^ v) * 16777619u;
 }
 
-static cf_plugin_result pass(void *model, const cf_plugin_row *rows, uint32_t n,
-                             bool (*stop)(void *ud), void *ud, char why[CF_PLUGIN_WHY])
+/* What traps are laid for a row; false: go on. */
+static bool is_stopped(const cf_plugin_row *row)
 {
-    (void)model;
+    if ((row->id == TRAP && is("abort")) || (row->pos == LATE && is("late"))) {
+        fputs("FAKE_ASSERT(token != 13) failed\n", stderr);
+        abort();
+    }
+    while (row->pos == LATE && is("hangs")) {
+        sleep(1);
+    }
+    while (row->id == TRAP && is("slow")) {
+        if (cf_engine_plugin_stops()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cf_plugin_result pass(const cf_plugin_row *rows, uint32_t n, char why[CF_PLUGIN_WHY])
+{
     for (uint32_t i = 0; i < n; i++) {
         uint32_t s = rows[i].seq, total = 0, h = 2166136261u;
-        if ((rows[i].id == TRAP && is("abort")) || (rows[i].pos == LATE && is("late"))) {
-            fputs("FAKE_ASSERT(token != 13) failed\n", stderr);
-            abort();
-        }
-        while (rows[i].id == TRAP && is("slow")) {
-            if (stop(ud)) {
-                return CF_PLUGIN_STOPPED;
-            }
+        if (is_stopped(&rows[i])) {
+            return CF_PLUGIN_STOPPED;
         }
         for (uint32_t k = 0; k < SEQS; k++) {
             total += length[k];
@@ -97,40 +124,54 @@ static cf_plugin_result pass(void *model, const cf_plugin_row *rows, uint32_t n,
     return CF_PLUGIN_OK;
 }
 
-static const float *logits(void *model, uint32_t row)
+static const float *logits(uint32_t row)
 {
-    (void)model;
     return table + (size_t)row * n_vocab;
 }
 
-static const float *streams(void *model)
+/* Layers and lenses count; the first layer has a head that looks at all positions
+ * alike, and the second has none. */
+static cf_plugin_result look(cf_plugin_look what, const int32_t *ids, uint32_t n, const float **out,
+                             size_t *n_out, char why[CF_PLUGIN_WHY])
 {
-    (void)model;
-    return NULL;
+    (void)ids;
+    memset(length, 0, sizeof length);
+    if (is("blind")) {
+        snprintf(why, CF_PLUGIN_WHY, "it shows nothing");
+        return CF_PLUGIN_FAILED;
+    }
+    *out = what == CF_PLUGIN_LENS ? table : seen;
+    *n_out = what == CF_PLUGIN_LENS     ? (size_t)(LAYERS + 1) * n_vocab
+             : what == CF_PLUGIN_LAYERS ? LAYERS * EMBD
+                                        : n + 2;
+    for (uint32_t i = 0; i < *n_out && what == CF_PLUGIN_LENS; i++) {
+        table[i] = (float)i;
+    }
+    for (uint32_t i = 0; i < *n_out && what != CF_PLUGIN_LENS; i++) {
+        bool is_weight = i > 0 && i <= n;
+        seen[i] = what == CF_PLUGIN_LAYERS ? (float)i : is_weight ? 1 / (float)n : i == 0;
+    }
+    return CF_PLUGIN_OK;
 }
 
-static void fork_sequence(void *model, uint32_t from, uint32_t to)
+static void fork_sequence(uint32_t from, uint32_t to)
 {
-    (void)model;
     memcpy(tokens[to], tokens[from], sizeof tokens[to]);
     length[to] = length[from];
 }
 
-static bool cut(void *model, uint32_t seq, uint32_t n)
+/* A refused cut shows, as the next position is not the one after the last. */
+static void cut(uint32_t seq, uint32_t n)
 {
-    (void)model;
-    if (n != 0 && n < length[seq] && is("recurrent")) {
-        return false;
+    if (n == 0 || !is("recurrent")) {
+        length[seq] = n < length[seq] ? n : length[seq];
     }
-    length[seq] = n < length[seq] ? n : length[seq];
-    return true;
 }
 
-const cf_engine_plugin cf_engine_plugin_v1 = {.abi = CF_PLUGIN_ABI,
-                                              .name = name,
+const cf_engine_plugin cf_engine_plugin_v1 = {.name = name,
                                               .open = open_model,
                                               .pass = pass,
                                               .logits = logits,
-                                              .streams = streams,
+                                              .look = look,
                                               .fork = fork_sequence,
                                               .cut = cut};

@@ -1,7 +1,7 @@
 /*
  * test_plugin.c - sessions on the helper process of an engine that computes hashes
  * of timelines (tests/support/helper/fake_engine.c): forks, rewinds, refused cuts,
- * a full cache, a stop, a helper that ends.
+ * a full cache, a stop, what it shows, a helper that ends or is of another version.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -9,9 +9,11 @@
 
 #include "core/api/batch.h"
 #include "core/api/engine.h"
+#include "core/api/inside.h"
 #include "core/api/session.h"
 #include "core/api/steer.h"
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "tests/support/t.h"
 
 enum { LEN = 40, MANY = 20 };
@@ -185,6 +187,98 @@ static void test_plugin__abort(void **state)
     teardown(&f);
 }
 
+/* Killed while nobody computes. */
+static void test_plugin__killed(void **state)
+{
+    fixture f;
+    cf_error err;
+    cf_buf pid = CF_BUF_INIT;
+    char path[64];
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/cf-test-plugin-%d", (int)getpid());
+    setenv("FAKE_PID", path, 1);
+    setup(&f, "");
+    unsetenv("FAKE_PID");
+    sync_to(&f, f.s, LEN);
+    T_OK(cf_os_read_file(&pid, path, 16, &err), err);
+    unlink(path);
+    assert_int_equal(kill((pid_t)strtol(cf_buf_cstr(&pid), NULL, 10), SIGKILL), 0);
+    cf_buf_deinit(&pid);
+    assert_int_equal(cf_session_step(f.s, 5, NULL, &err), CF_EBUSY);
+    assert_non_null(strstr(err.text, "signal 9"));
+    T_OK(cf_session_step(f.s, 5, NULL, &err), err);
+    check_logits(&f, f.s);
+    teardown(&f);
+}
+
+/* What a session leaves serves another one: its tokens are given to it in full. */
+static void test_plugin__left_over(void **state)
+{
+    fixture f;
+    cf_error err;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        setup(&f, i == 0 ? "" : "recurrent");
+        sync_to(&f, f.s, LEN);
+        for (int k = 0; k < MANY; k++) {
+            cf_session_free(f.s);
+            T_OK(cf_session_new(&f.s, f.engine, NULL, &err), err);
+            sync_to(&f, f.s, LEN - (size_t)k);
+            T_OK(cf_session_step(f.s, 3, NULL, &err), err);
+            check_logits(&f, f.s);
+        }
+        teardown(&f);
+    }
+}
+
+static void on_layer(void *ud, uint32_t l, const float *logits)
+{
+    size_t n_vocab = *(const size_t *)ud;
+    assert_true(logits[0] == (float)(l * n_vocab) && logits[1] == logits[0] + 1);
+}
+
+static void test_plugin__shows(void **state)
+{
+    fixture f;
+    cf_error err;
+    cf_arena arena;
+    cf_inside_looks *looks = NULL;
+    float x[8];
+    cf_margin margin;
+    (void)state;
+    setup(&f, "");
+    cf_arena_init(&arena, 0);
+    sync_to(&f, f.s, LEN);
+    cf_inside_ask ask = {.ids = f.ids, .n = LEN, .at = LEN - 1};
+    T_OK(cf_inside_lens(f.s, &ask, on_layer, &f.n_vocab, &err), err);
+    T_OK(cf_inside_after_layers(f.s, &ask, x, &err), err);
+    assert_true(x[7] == 7);
+    T_OK(cf_inside_attention(f.s, &ask, &looks, &arena, &err), err);
+    assert_int_equal(looks[0].n_head, 1);
+    assert_true(looks[0].w[0] == 1.0F / LEN && looks[0].w[LEN - 1] == 1.0F / LEN);
+    assert_int_equal(looks[1].n_head, 0);
+    T_OK(cf_session_step(f.s, 5, NULL, &err), err);
+    check_logits(&f, f.s);
+    assert_int_equal(cf_inside_margin(f.s, &ask, 1, 2, &margin, &arena, &err), CF_EINVAL);
+    assert_non_null(strstr(err.text, "fake 1.0"));
+    ask.at = LEN;
+    assert_int_equal(cf_inside_lens(f.s, &ask, on_layer, &f.n_vocab, &err), CF_EINVAL);
+    cf_arena_deinit(&arena);
+    teardown(&f);
+}
+
+static void test_plugin__shows_nothing(void **state)
+{
+    fixture f;
+    cf_error err;
+    (void)state;
+    setup(&f, "blind");
+    const cf_inside_ask ask = {.ids = f.ids, .n = LEN, .at = 0};
+    assert_int_equal(cf_inside_lens(f.s, &ask, on_layer, &f.n_vocab, &err), CF_EUNSUPPORTED);
+    assert_non_null(strstr(err.text, "it shows nothing"));
+    teardown(&f);
+}
+
 static void test_plugin__stop(void **state)
 {
     fixture f;
@@ -220,16 +314,22 @@ static void test_plugin__refusals(void **state)
     assert_string_equal(cf_buf_cstr(&name), "fake 1.0");
     assert_int_equal(cf_engine_plugin_name(&name, "/bin/false", &err), CF_EBUSY);
     assert_int_equal(cf_engine_plugin_name(&name, "/no/such/file", &err), CF_ENOTFOUND);
+    assert_int_equal(cf_engine_plugin_name(&name, "/bin/cat", &err), CF_EBUSY);
+    assert_non_null(strstr(err.text, "make engine-llama"));
+    assert_int_equal(open_fake(&f, "wrong", 0, &err), CF_EUNSUPPORTED);
+    assert_non_null(strstr(err.text, "built for fake 1.0, and the library is fake 2.0"));
     cf_buf_deinit(&name);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plugin__timelines), cmocka_unit_test(test_plugin__refused_cuts),
-        cmocka_unit_test(test_plugin__full),      cmocka_unit_test(test_plugin__many),
-        cmocka_unit_test(test_plugin__abort),     cmocka_unit_test(test_plugin__stop),
-        cmocka_unit_test(test_plugin__refusals),
+        cmocka_unit_test(test_plugin__timelines),     cmocka_unit_test(test_plugin__refused_cuts),
+        cmocka_unit_test(test_plugin__full),          cmocka_unit_test(test_plugin__many),
+        cmocka_unit_test(test_plugin__abort),         cmocka_unit_test(test_plugin__stop),
+        cmocka_unit_test(test_plugin__refusals),      cmocka_unit_test(test_plugin__killed),
+        cmocka_unit_test(test_plugin__left_over),     cmocka_unit_test(test_plugin__shows),
+        cmocka_unit_test(test_plugin__shows_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,15 @@
  * the place of llama.cpp (tests/support/helper/fake_engine.c): what is refused, what
  * says which engine computed, and what is left of a reply whose engine ended.
  */
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/api/engine.h"
 #include "core/base/os.h"
+#include "core/base/process.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
@@ -96,6 +100,81 @@ static void test_llama__without_plugin(void **state)
     setenv("FAKE_ENGINE", "", 1);
 }
 
+/* A plug-in that cannot run says why. */
+static void test_llama__cannot_run(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    setenv("FAKE_ENGINE", "wrong", 1);
+    EXPECT(3, "built for fake 1.0, and the library is fake 2.0", "complete", "-m", model, "a");
+    EXPECT(0, "built for fake 1.0", "version");
+    const char *script = store_dir_put_text(
+        "confab-llama", "#!/bin/sh\necho 'undefined symbol: llama_decode' >&2\nexit 127\n");
+    char folder[160];
+    assert_int_equal(chmod(script, 0700), 0);
+    snprintf(folder, sizeof folder, "%s", store_dir_file(""));
+    setenv("CONFAB_PLUGINS", folder, 1);
+    EXPECT(4, "(status 127): undefined symbol: llama_decode", "complete", "-m", model, "a");
+    setenv("CONFAB_PLUGINS", CF_FAKE_FOLDER, 1);
+    setenv("FAKE_ENGINE", "", 1);
+}
+
+/* The number in a file, once it is there. */
+static pid_t wait_for_pid(const char *path)
+{
+    cf_error err;
+    long pid = 0;
+    for (int i = 0; i < 1000 && pid == 0; i++) {
+        cf_buf text = CF_BUF_INIT;
+        poll(NULL, 0, 10);
+        pid = cf_os_read_file(&text, path, 16, &err) == CF_OK && text.n > 0 &&
+                      text.p[text.n - 1] == '\n'
+                  ? strtol(text.p, NULL, 10)
+                  : 0;
+        cf_buf_deinit(&text);
+    }
+    return (pid_t)pid;
+}
+
+/* kill -9 of the program ends the helper, which computes at that time. */
+static void test_llama__program_killed(void **state)
+{
+    cf_error err;
+    cf_process p;
+    char path[160];
+    (void)state;
+    NEED_PROGRAM();
+    const char *const argv[] = {cf_program_path(), "complete", "-m", model, "-n", "100", "a", NULL};
+    snprintf(path, sizeof path, "%s", store_dir_file("pid"));
+    setenv("FAKE_PID", path, 1);
+    setenv("FAKE_ENGINE", "hangs", 1);
+    T_OK(cf_process_start(&p, &(cf_process_spec){.argv = argv}, &err), err);
+    unsetenv("FAKE_PID");
+    setenv("FAKE_ENGINE", "", 1);
+    pid_t helper = wait_for_pid(path);
+    assert_true(helper > 0);
+    poll(NULL, 0, 100);
+    assert_int_equal(kill(helper, 0), 0);
+    assert_int_equal(kill(p.pid, SIGKILL), 0);
+    for (int i = 0; i < 500 && kill(helper, 0) == 0; i++) {
+        poll(NULL, 0, 10);
+    }
+    assert_int_not_equal(kill(helper, 0), 0);
+    cf_process_end(&p, 0);
+}
+
+static void test_llama__inside(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    EXPECT(0, "\"layers\"", "inside", "lens", "-m", model, "--json", "--ids", "[20,21,22]");
+    EXPECT(0, "\"rest\":1", "inside", "attention", "-m", model, "--json", "--ids", "[20,21,22]");
+    EXPECT(2, "fake 1.0", "inside", "margin", "-m", model, "--ids", "[20,21,22]");
+    setenv("FAKE_ENGINE", "blind", 1);
+    EXPECT(3, "it shows nothing", "inside", "attention", "-m", model, "--ids", "[20,21,22]");
+    setenv("FAKE_ENGINE", "", 1);
+}
+
 /* The reply up to there is in the history. */
 static void test_llama__engine_ended(void **state)
 {
@@ -162,6 +241,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_llama__without_plugin, set_up, store_dir_remove),
         cmocka_unit_test_setup_teardown(test_llama__engine_ended, set_up, store_dir_remove),
         cmocka_unit_test_setup_teardown(test_llama__where_engines_part, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__cannot_run, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__program_killed, set_up, store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_llama__inside, set_up, store_dir_remove),
         cmocka_unit_test_setup_teardown(test_llama__itself, set_up, store_dir_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
