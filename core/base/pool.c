@@ -4,7 +4,7 @@
  * Three things are waited for, each a counter that only grows: `job` (a new
  * job is there; helpers wait), `n_done` (all helpers finished it; the caller
  * waits) and `barrier_round` (all parts of a job arrived).  A waiter reads
- * the counter, pauses SPIN_PAUSES times at most, and then sleeps on the one
+ * the counter, pauses spin_pauses times at most, and then sleeps on the one
  * condition variable until the counter has moved.
  *
  * Rules that always hold:
@@ -40,6 +40,7 @@ struct cf_pool {
     cf_pool_fn fn; /* NULL: the helpers end */
     void *ud;
     unsigned n_threads;
+    int spin_pauses; /* 0 with more threads than processors: who spins keeps another from working */
     bool is_running;
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -64,7 +65,7 @@ static void pause_cpu(void)
 /* Waits until *counter differs from `old` (`until` false) or equals it. */
 static void wait_for(cf_pool *pool, atomic_uint *counter, unsigned value, bool until)
 {
-    for (int i = 0; i < SPIN_PAUSES; i++) {
+    for (int i = 0; i < pool->spin_pauses; i++) {
         if ((atomic_load_explicit(counter, memory_order_acquire) == value) == until) {
             return;
         }
@@ -148,6 +149,7 @@ cf_status cf_pool_new(cf_pool **out, unsigned n_threads, cf_error *err)
         return cf_fail(err, CF_ENOMEM, "no memory for %u threads", n_threads);
     }
     pool->n_threads = n_threads;
+    pool->spin_pauses = n_threads <= cf_os_n_cpus() ? SPIN_PAUSES : 0;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->moved, NULL);
     for (unsigned i = 0; i + 1 < n_threads; i++) {
