@@ -103,6 +103,7 @@ view/influence  kit
 view/steps      kit
 view/inside     kit
 view/sweep      kit
+view/systems    kit
 view/media      kit
 study/ask        -
 study/plan       ask

@@ -22,6 +22,7 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
+#include "tui/lab/talk/lab_again.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/lab/tools/tool_desk.h"
@@ -511,8 +512,12 @@ static void step_desk(cf_app *app)
 bool cf_app_step(cf_app *app)
 {
     bool has_more = false;
+    cf_error err;
     step_desk(app);
     step_demo(app);
+    if (app->lab != NULL && cf_lab_again_step(app->lab, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    }
     (void)cf_app_step_servers(app);
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         if (cf_views[v]->step != NULL) {

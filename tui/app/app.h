@@ -62,7 +62,8 @@ typedef struct cf_tool_servers cf_tool_servers;
     X(SWEEP, sweep) \
     X(MEDIA, media) \
     X(INSIDE, inside) \
-    X(STEPS, steps)
+    X(STEPS, steps) \
+    X(SYSTEMS, systems)
 /* clang-format on */
 
 typedef enum cf_view_id {
@@ -358,6 +359,9 @@ void cf_app_error(cf_app *app, const cf_error *err);
 
 /* The same, but gone as soon as the job that runs has ended. */
 void cf_app_say_while_busy(cf_app *app, const char *text);
+
+/* What the history keeps has changed: all views read it again. */
+void cf_app_stale(cf_app *app);
 
 /* Whether a reply is written or a task runs: what Esc stops. */
 bool cf_app_is_busy(const cf_app *app);

@@ -4,22 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/os.h"
-#include "templates/builtin.h"
 #include "tui/app/app.h"
 #include "tui/app/command_file.h"
 #include "tui/app/command_model.h"
 #include "tui/app/command_servers.h"
 #include "tui/app/command_system.h"
 #include "tui/app/command_truncate.h"
+#include "tui/app/command_try.h"
 #include "tui/app/command_undo.h"
 #include "tui/demo/demo_serve.h"
-#include "tui/lab/prompt/kept_template.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/reply_settings.h"
 #include "tui/lab/talk/lab_constraint.h"
 #include "tui/lab/talk/lab_send.h"
-#include "tui/lab/talk/lab_template.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/sys/paths.h"
 
@@ -71,10 +68,6 @@ static void cmd_interrupt(cf_app *app)
 static void cmd_sweep(cf_app *app, const char *arg)
 {
     cf_buf path = CF_BUF_INIT;
-    if (arg[0] == '\0') {
-        cf_app_open_view(app, CF_VIEW_SWEEP);
-        return;
-    }
     cf_paths_expand(&path, arg);
     cf_app_show(app, CF_VIEW_SWEEP,
                 &(cf_target){.kind = CF_TARGET_PLAN, .text = cf_buf_str(&path)});
@@ -268,37 +261,6 @@ static void cmd_tools(cf_app *app, const char *arg)
                n == 1 ? " is" : "s are");
 }
 
-/* A template by name or file; "model" is the one of the start. */
-static void cmd_template(cf_app *app, const char *arg)
-{
-    cf_error err;
-    cf_buf text = CF_BUF_INIT;
-    const char *name = arg;
-    cf_str source = cf_template_builtin(arg);
-    cf_status st = CF_OK;
-    if (arg[0] == '\0') {
-        cf_app_open_view(app, CF_VIEW_TEMPLATES);
-        cf_app_command(app, "capabilities");
-        return;
-    }
-    if (strcmp(arg, "model") == 0) {
-        cf_lab_first_template(app->lab, &name, &source);
-    } else if (source.p == NULL) {
-        st = cf_os_read_file(&text, arg, 16 << 20, &err);
-        if (st == CF_ENOTFOUND) {
-            st = cf_kept_template(&text, app->store, arg, &err);
-        }
-        source = cf_buf_str(&text);
-    }
-    CF_THEN(st, cf_lab_set_template(app->lab, name, source, &err));
-    if (st == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK, "renders with %s; 2 shows what the cache keeps", name);
-    } else {
-        cf_app_error(app, &err);
-    }
-    cf_buf_deinit(&text);
-}
-
 static void cmd_constrain(cf_app *app, const char *arg)
 {
     cf_error err;
@@ -369,7 +331,7 @@ const cf_command cf_global_commands[] = {
     {"template", CF_IN_ALL, "gT", "[NAME|FILE]",
      "render with this template; 'model' restores the first one; without argument, show what the "
      "current one can do",
-     CF_WITH(cmd_template)},
+     CF_WITH(cf_cmd_template)},
     {"model", CF_IN_ALL, "", "[NAME|FILE]",
      "switch to another model and keep the conversation; without argument, list the models on this "
      "machine",
@@ -388,10 +350,14 @@ const cf_command cf_global_commands[] = {
     {"session", CF_IN_ALL, "gA", "[FILE]",
      "a coding agent's session, request by request; without argument, those on this machine",
      CF_WITH(cmd_sessions)},
-    {"sweep", CF_IN_ALL, "", "[PLAN]",
-     "run a plan: prompts, or the ticked conversations, with every combination of templates, "
-     "models and system prompts; without argument, show its table",
+    {"sweep", CF_IN_ALL, "", "[PLAN|CHECK]",
+     "answer the questions here, or the ticked conversations, with every combination of what is "
+     "ticked, and compare; CHECK (contains TEXT, regex R, calls-valid ...) says what is good",
      CF_WITH(cmd_sweep)},
+    {"try", CF_IN_ALL, "", "KIND VALUE",
+     "tick a system, template, model or sampler (NAME temperature=1 ...) for :sweep; off unticks "
+     "all",
+     CF_WITH(cf_cmd_try)},
     {"output", CF_IN_ALL, "g@", "", "the output of the last @COMMAND",
      CF_BY(open_view, CF_VIEW_OUTPUT)},
     {"media", CF_IN_ALL, "gm", "", "pictures and sounds of the prompt, as the model receives them",
@@ -412,8 +378,12 @@ const cf_command cf_global_commands[] = {
      CF_WITH(cmd_set)},
     {"system", CF_IN_ALL, "", "TEXT|FILE",
      "use another system prompt, on a branch; without argument, edit it", CF_WITH(cf_cmd_system)},
-    {"systems", CF_IN_ALL, "", "", "all system prompts of the conversation, and how they differ",
-     CF_RUN(cf_cmd_systems)},
+    {"systems", CF_IN_ALL, "", "",
+     "all system prompts of the conversation: texts, replies, ticks for :sweep",
+     CF_BY(open_view, CF_VIEW_SYSTEMS)},
+    {"again", CF_IN(CF_VIEW_CHAT), "gr", "",
+     "ask everything on this branch again, from its first question, calls and all",
+     CF_RUN(cf_cmd_again)},
     {"w", CF_IN_ALL, "", "[FILE]",
      "write the template, prompt, reply ... to a file, or back to its own",
      CF_WITH(cf_cmd_write_file)},

@@ -3,6 +3,7 @@
  */
 #include "tui/app/command_system.h"
 
+#include "tui/lab/talk/lab_again.h"
 #include "tui/lab/talk/lab_system.h"
 
 void cf_app_say_system(cf_app *app, size_t n_copied)
@@ -10,10 +11,11 @@ void cf_app_say_system(cf_app *app, size_t n_copied)
     if (n_copied == 0) {
         cf_app_say(app, CF_STYLE_OK, "the system prompt is set");
     } else {
-        cf_app_say(app, CF_STYLE_OK,
-                   "a branch with this system prompt: %zu turn%s copied, r "
-                   "asks again, [ on the first turn goes back",
-                   n_copied, n_copied == 1 ? "" : "s");
+        cf_app_say(
+            app, CF_STYLE_OK,
+            "a branch with this system prompt: %zu turn%s copied, gr asks all of it again, u "
+            "goes back",
+            n_copied, n_copied == 1 ? "" : "s");
     }
 }
 
@@ -37,13 +39,16 @@ void cf_cmd_system(cf_app *app, const char *arg)
     cf_buf_deinit(&text);
 }
 
-void cf_cmd_systems(cf_app *app)
+void cf_cmd_again(cf_app *app)
 {
     cf_error err;
-    cf_buf_restart(&app->output);
-    if (cf_lab_list_systems(app->lab, &app->output, &err) != CF_OK) {
+    size_t n = 0;
+    if (cf_lab_again(app->lab, &n, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
-    cf_app_open_view(app, CF_VIEW_OUTPUT);
+    cf_app_say(app, CF_STYLE_OK,
+               "asking again from the first question, %zu in all; Esc stops, u "
+               "goes back",
+               n);
 }

@@ -32,6 +32,15 @@ static void write_file(cf_app *app, const cf_buf *taken_back, cf_buf *what)
     cf_buf_deinit(&now);
 }
 
+void cf_app_stale(cf_app *app)
+{
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v]->stale != NULL) {
+            cf_views[v]->stale(app);
+        }
+    }
+}
+
 void cf_cmd_did_line(cf_app *app, const char *back, const char *line)
 {
     if (!app->is_undoing) {
@@ -71,11 +80,7 @@ void cf_cmd_undo(cf_app *app, int again)
             cf_app_command(app, cf_buf_cstr(&undone.text));
             app->is_undoing = false;
         }
-        for (int v = 0; v < CF_VIEW_COUNT; v++) {
-            if (cf_views[v]->stale != NULL) {
-                cf_views[v]->stale(app);
-            }
-        }
+        cf_app_stale(app);
         cf_app_say(app, CF_STYLE_OK, "%s: %s", again ? "done again" : "undone", cf_buf_cstr(&what));
     }
     cf_lab_undone_deinit(&undone);

@@ -6,6 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "tui/lab/prompt/prompt_impl.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/talk_impl.h"
 #include "tui/lab/tools/lab_tools.h"
 
@@ -52,6 +53,8 @@ void cf_lab_free(cf_lab *lab)
     cf_lab_linter_close(lab);
     cf_lab_prompt_close(lab);
     cf_lab_talk_close(lab);
+    cf_lab_untick_all(lab);
+    cf_free(lab->marks.choice);
     cf_free(lab->marks.ticked);
     cf_free(lab);
 }

@@ -13,8 +13,12 @@
  * NAME/editor is the editor there, in place of tests/screen/editor.sh.
  * first-start begins as a first start of the program does, with examples.
  */
+#if !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700 /* nftw */
+#endif
 #include <assert.h>
 #include <dirent.h>
+#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,7 +42,7 @@ static const char folder[] = "tests/screen";
 enum { SCRIPTS_MAX = 128 };
 
 typedef struct screen_fixture {
-    char db[64];
+    char db[64], state[64];
     cf_lab_engine engine;
     cf_backend *backend;
     cf_engine *model; /* NULL: a script answers */
@@ -214,6 +218,14 @@ static void put_exchanges(cf_store *store)
     T_OK(cf_store_put_exchange(store, &other, NULL, NULL, 0, &err), err);
 }
 
+static int remove_one(const char *path, const struct stat *sb, int kind, struct FTW *ftw)
+{
+    (void)sb;
+    (void)kind;
+    (void)ftw;
+    return remove(path);
+}
+
 static void open_app(screen_fixture *f)
 {
     cf_error err;
@@ -222,6 +234,7 @@ static void open_app(screen_fixture *f)
     T_OK(cf_app_init(&f->app, f->store, &err), err);
     T_OK(cf_lab_new(&f->app.lab, &f->engine, f->store, &err), err);
     f->app.demo = f->demo;
+    f->app.state_folder = f->state;
 }
 
 /* `nth` script: a later millisecond, so that its ids start again. */
@@ -231,6 +244,7 @@ static void set_up(screen_fixture *f, const char *script, int nth)
     char dir[] = "/tmp/cf_screens.XXXXXX";
     assert_non_null(mkdtemp(dir));
     snprintf(f->db, sizeof f->db, "%s/t.db", dir);
+    snprintf(f->state, sizeof f->state, "%s", dir);
     cf_os_freeze_clock(INT64_C(1735787045000) + nth); /* 2025-01-02 */
     cf_os_seed_entropy(1);
     open_engine(f, script, &f->engine);
@@ -260,14 +274,7 @@ static void tear_down(screen_fixture *f)
     cf_template_free(f->tpl);
     cf_buf_deinit(&f->source);
     json_decref(f->tools);
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < 3; i++) {
-        char path[80];
-        snprintf(path, sizeof path, "%s%s", f->db, suffixes[i]);
-        unlink(path);
-    }
-    *strrchr(f->db, '/') = '\0';
-    rmdir(f->db);
+    (void)nftw(f->state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Another program over the same history, in a window of the same size. */

@@ -24,6 +24,8 @@ struct cf_lab {
         cf_uuid mark[2];
         cf_uuid *ticked; /* [n_ticked], owned */
         size_t n_ticked, cap_ticked;
+        struct cf_lab_choice *choice; /* [n_choice], owned */
+        size_t n_choice, cap_choice;
     } marks;
 
     struct cf_lab_talk *talk;        /* talk/talk_impl.h */

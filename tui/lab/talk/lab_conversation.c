@@ -81,6 +81,7 @@ void cf_lab_talk_close(cf_lab *lab)
     json_decref(talk->vendor);
     json_decref(talk->own_tools);
     cf_lab__undo_deinit(lab);
+    cf_lab__again_deinit(lab);
     cf_free(talk);
 }
 

@@ -7,15 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "templates/template_diff.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/talk_impl.h"
 #include "tui/lab/talk/turn_map.h"
 #include "tui/lab/talk/undo_stack.h"
 #include "tui/sys/paths.h"
-#include "tui/sys/when.h"
 
 enum { TEXT_MAX = 1 << 20 };
 
@@ -76,49 +75,6 @@ cf_status cf_lab_set_system(cf_lab *lab, cf_str text, size_t *n_copied, cf_error
 
 /* ---- versions ----------------------------------------------------------- */
 
-static void add_lines(cf_buf *out, const cf_diff_side *side, uint32_t unit, char mark)
-{
-    if (unit == CF_DIFF_NONE) {
-        return;
-    }
-    const cf_diff_unit *u = &side->v[unit];
-    cf_buf_addf(out, "  %c ", mark);
-    cf_buf_add(out, side->text.p + u->off, u->len);
-    cf_buf_addc(out, '\n');
-}
-
-/* The lines that differ between two versions. */
-static cf_status add_difference(cf_buf *out, cf_str was, cf_str is, cf_error *err)
-{
-    cf_arena arena;
-    cf_diff d;
-    cf_arena_init(&arena, 0);
-    cf_status st = cf_diff_texts(&d, was, is, &arena, err);
-    for (size_t i = 0; st == CF_OK && i < d.n_rows; i++) {
-        if (d.rows[i].kind != CF_DIFF_KEPT) {
-            add_lines(out, &d.a, d.rows[i].a, '-');
-            add_lines(out, &d.b, d.rows[i].b, '+');
-        }
-    }
-    cf_arena_deinit(&arena);
-    return st;
-}
-
-static void add_whole(cf_buf *out, cf_str text)
-{
-    for (size_t at = 0; at < text.n;) {
-        size_t n = 0;
-        while (at + n < text.n && text.p[at + n] != '\n') {
-            n++;
-        }
-        cf_buf_adds(out, "    ");
-        cf_buf_add(out, text.p + at, n);
-        cf_buf_addc(out, '\n');
-        at += n + 1;
-    }
-    cf_buf_adds(out, text.n == 0 ? "    (empty: no system prompt)\n" : "");
-}
-
 /* For each turn the number of the first turn of its path; in the arena. */
 static uint32_t *find_roots(const cf_lab *lab, cf_arena *arena)
 {
@@ -136,72 +92,90 @@ static uint32_t *find_roots(const cf_lab *lab, cf_arena *arena)
     return root;
 }
 
-typedef struct listing {
-    cf_buf *out;
-    const json_t *now; /* in effect */
-    cf_buf before;     /* text of the version before */
-    size_t n;
-} listing;
-
-/* Number of turns after turn `first`, which begins a path. */
-static size_t n_below(const cf_lab *lab, const uint32_t *root, size_t first)
+static bool is_reply(const cf_turn *t)
 {
-    size_t n = 0;
-    for (size_t i = first + 1; i < lab->talk->snapshot.n_turns; i++) {
-        n += root[i] == first;
-    }
-    return n;
+    return cf_str_is(cf_json_get_str(t->message, "role"), "assistant");
 }
 
-static cf_status list_one(listing *l, const json_t *message, const char *when, size_t n_turns,
-                          cf_error *err)
-{
-    cf_buf text = CF_BUF_INIT;
-    cf_lab_message_text(&text, message);
-    cf_buf_addf(l->out, "%c system %zu  %s", message == l->now ? '*' : ' ', ++l->n, when);
-    if (n_turns > 0) {
-        cf_buf_addf(l->out, "  %zu turn%s", n_turns, n_turns == 1 ? "" : "s");
-    }
-    cf_buf_addc(l->out, '\n');
-    cf_status st = CF_OK;
-    if (l->n == 1) {
-        add_whole(l->out, cf_buf_str(&text));
-    } else {
-        st = add_difference(l->out, cf_buf_str(&l->before), cf_buf_str(&text), err);
-    }
-    cf_buf_reset(&l->before);
-    cf_buf_add(&l->before, cf_buf_cstr(&text), text.n);
-    CF_THEN(st, cf_buf_check(&l->before, err));
-    cf_buf_deinit(&text);
-    return st;
-}
-
-cf_status cf_lab_list_systems(const cf_lab *lab, cf_buf *out, cf_error *err)
+bool cf_lab_is_copied(const cf_lab *lab, const cf_turn *turn)
 {
     const cf_lab_snapshot *s = &lab->talk->snapshot;
-    listing l = {.out = out, .now = cf_lab_system(lab)};
+    if (!is_reply(turn)) {
+        return false;
+    }
+    for (size_t i = 0; i < s->n_turns && s->turns[i] != turn; i++) {
+        const cf_turn *t = s->turns[i], *first = turn;
+        if (t->created_ms != turn->created_ms || cf_uuid_eq(t->parent, turn->parent) ||
+            json_equal(t->message, turn->message) == 0) {
+            continue;
+        }
+        for (const cf_turn *up = turn; up != NULL;
+             up = cf_conversation_find(lab->talk->conv, up->parent)) {
+            first = up;
+        }
+        return cf_turn_is_system(first);
+    }
+    return false;
+}
+
+static void add_turn(const cf_lab *lab, cf_lab_version *v, const cf_turn *turn)
+{
+    v->n_turns += turn != v->turn;
+    if (is_reply(turn)) {
+        bool is_copied = cf_lab_is_copied(lab, turn);
+        v->n_copied += is_copied;
+        v->reply = turn;
+        v->is_copied = is_copied;
+    }
+}
+
+/* The version of a path that begins with turn `first`; all paths without a system
+ * turn are the first version. */
+static cf_lab_version *version_of(cf_lab_versions *out, const cf_turn *first)
+{
+    const cf_turn *turn = cf_turn_is_system(first) ? first : NULL;
+    size_t i = 0;
+    while (i < out->n && out->v[i].turn != turn) {
+        i++;
+    }
+    out->n += i == out->n;
+    out->v[i].turn = turn;
+    return &out->v[i];
+}
+
+void cf_lab_versions_deinit(cf_lab_versions *out)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        cf_buf_deinit(&out->v[i].text);
+    }
+    cf_free(out->v);
+    *out = (cf_lab_versions){.v = NULL};
+}
+
+cf_status cf_lab_find_versions(const cf_lab *lab, cf_lab_versions *out, cf_error *err)
+{
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
     cf_arena arena;
     cf_arena_init(&arena, 0);
     const uint32_t *root = find_roots(lab, &arena);
-    const json_t *preface = s->preface_system;
-    cf_status st = root != NULL ? CF_OK : cf_oom(err);
-    if (st == CF_OK && preface != NULL) {
-        st = list_one(&l, preface, "from the start", 0, err);
+    *out = (cf_lab_versions){.v = cf_calloc(s->n_turns + 1, sizeof *out->v)};
+    cf_status st = root != NULL && out->v != NULL ? CF_OK : cf_oom(err);
+    if (st == CF_OK && s->preface_system != NULL) {
+        out->n = 1;
+        cf_lab_message_text(&out->v[0].text, s->preface_system);
     }
     for (size_t i = 0; st == CF_OK && i < s->n_turns; i++) {
-        const cf_turn *t = s->turns[i];
-        if (cf_turn_is_system(t)) {
-            char when[CF_WHEN_TEXT];
-            cf_when_format(when, t->created_ms, cf_os_now_ms());
-            st = list_one(&l, t->message, when, n_below(lab, root, i), err);
+        cf_lab_version *v = version_of(out, s->turns[root[i]]);
+        add_turn(lab, v, s->turns[i]);
+        if (v->turn == s->turns[i]) {
+            cf_lab_message_text(&v->text, v->turn->message);
         }
     }
-    if (l.n == 0) {
-        cf_buf_adds(out, "There is no system prompt; :system TEXT or FILE "
-                         "writes one.\n");
+    for (size_t i = 0; st == CF_OK && i < out->n; i++) {
+        const cf_turn *first = s->n_path > 0 && cf_turn_is_system(s->path[0]) ? s->path[0] : NULL;
+        out->v[i].is_now = out->v[i].turn == first;
+        st = cf_buf_check(&out->v[i].text, err);
     }
-    cf_buf_deinit(&l.before);
     cf_arena_deinit(&arena);
-    CF_THEN(st, cf_buf_check(out, err));
     return st;
 }

@@ -21,8 +21,26 @@ CF_MUST_USE cf_status cf_system_text(cf_buf *out, const char *text_or_file, cf_e
  * the turns that were copied.  CF_EBUSY while a reply is written. */
 CF_MUST_USE cf_status cf_lab_set_system(cf_lab *lab, cf_str text, size_t *n_copied, cf_error *err);
 
-/* Lists all system prompts of the conversation, the one in effect marked by a
- * star, each after the first with the lines that differ from the one before. */
-CF_MUST_USE cf_status cf_lab_list_systems(const cf_lab *lab, cf_buf *out, cf_error *err);
+/* Whether a reply was written under another system prompt and copied. */
+bool cf_lab_is_copied(const cf_lab *lab, const cf_turn *turn);
+
+/* A system prompt of the conversation, and what was said under it. */
+typedef struct cf_lab_version {
+    const cf_turn *turn; /* that it is; NULL: of the start, or none */
+    cf_buf text;
+    const cf_turn *reply; /* the newest; NULL: none */
+    bool is_copied;       /* that reply */
+    bool is_now;          /* it is in effect */
+    size_t n_turns, n_copied;
+} cf_lab_version;
+
+typedef struct cf_lab_versions {
+    cf_lab_version *v; /* [n], in the order in which they were written */
+    size_t n;
+} cf_lab_versions;
+
+/* Turns are borrowed until the conversation changes.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_lab_find_versions(const cf_lab *lab, cf_lab_versions *out, cf_error *err);
+void cf_lab_versions_deinit(cf_lab_versions *versions);
 
 #endif

@@ -78,6 +78,12 @@ typedef struct cf_lab_undo_stack {
     size_t n;
 } cf_lab_undo_stack;
 
+/* What is left to ask on a branch that runs again; of lab_again.c. */
+typedef struct cf_lab_again_queue {
+    json_t *left;       /* messages, owned; NULL: none */
+    cf_uuid conv, last; /* the conversation, and the message sent last */
+} cf_lab_again_queue;
+
 typedef struct cf_lab_talk {
     cf_conversation *conv;
     cf_uuid conv_id;
@@ -105,6 +111,7 @@ typedef struct cf_lab_talk {
     cf_lab_own_template tpl;
     cf_lab_adapter_choice adapters;
     cf_lab_undo_stack undo, redo;
+    cf_lab_again_queue again;
 } cf_lab_talk;
 
 /* An empty conversation, and everything back. */
@@ -118,6 +125,7 @@ cf_status cf_lab__snapshot(cf_lab *lab, cf_error *err);
 CF_MUST_USE cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source,
                                            cf_error *err);
 void cf_lab__undo_deinit(cf_lab *lab);
+void cf_lab__again_deinit(cf_lab *lab);
 void cf_lab__forget_step(cf_lab_undo_step *step);
 /* Puts a step on top, which the stack owns then; the lowest goes where it is
  * full. */

@@ -339,6 +339,23 @@ static cf_status system_line(reader *r, cf_str rest, cf_error *err)
     return CF_OK;
 }
 
+/* The same from a file, for a text of several lines. */
+static cf_status system_file_line(reader *r, cf_str rest, cf_error *err)
+{
+    cf_sweep_plan *p = r->p;
+    cf_buf text = CF_BUF_INIT;
+    CF_TRY(has_room(p->n_system, rest, "system-file NAME FILE", err));
+    cf_sweep_system *s = &p->system[p->n_system];
+    CF_TRY(cf_plan__copy(r, &s->name, cf_sweep__word(&rest), err));
+    const char *path = cf_plan__find_file(r, rest);
+    cf_status st = path != NULL ? cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, err)
+                                : cf_oom_for(err, "the plan");
+    CF_THEN(st, cf_plan__copy(r, &s->text, cf_buf_str(&text), err));
+    cf_buf_deinit(&text);
+    p->n_system += st == CF_OK;
+    return st;
+}
+
 static cf_status template_line(reader *r, cf_str rest, cf_error *err)
 {
     cf_sweep_plan *p = r->p;
@@ -538,10 +555,15 @@ static cf_status check_line(reader *r, cf_str rest, cf_error *err)
 static const struct {
     const char *word;
     cf_status (*read)(reader *r, cf_str rest, cf_error *err);
-} lines[] = {{"prompts", prompts_line},   {"conversations", conversations_line},
-             {"tools", tools_line},       {"system", system_line},
-             {"template", template_line}, {"model", model_line},
-             {"adapter", adapter_line},   {"sampler", sampler_line},
+} lines[] = {{"prompts", prompts_line},
+             {"conversations", conversations_line},
+             {"tools", tools_line},
+             {"system", system_line},
+             {"system-file", system_file_line},
+             {"template", template_line},
+             {"model", model_line},
+             {"adapter", adapter_line},
+             {"sampler", sampler_line},
              {"check", check_line}};
 
 static cf_status read_line(reader *r, cf_str line, cf_error *err)
@@ -564,7 +586,7 @@ static cf_status read_line(reader *r, cf_str line, cf_error *err)
     }
     return cf_fail(err, CF_EINVAL,
                    "'%.*s' is not a keyword of plans, which are prompts, conversations, "
-                   "tools, system, template, model, adapter, sampler and check",
+                   "tools, system, system-file, template, model, adapter, sampler and check",
                    (int)(word.n < 40 ? word.n : 40), word.p);
 }
 

@@ -126,6 +126,84 @@ double cf_sweep_table_mean(const cf_sweep_table *t, size_t row, size_t shown)
     return n > 0 ? sum / (double)n : -1;
 }
 
+double cf_sweep_table_sum(const cf_sweep_table *t, size_t shown)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t row = 0; row < t->n_row; row++) {
+        double mean = cf_sweep_table_mean(t, row, shown);
+        sum += mean >= 0 ? mean : 0;
+        n += mean >= 0;
+    }
+    return n > 0 ? sum / (double)n : -1;
+}
+
+/* ---- the verdict -------------------------------------------------------- */
+
+/* Whether `name` is never the worse one of its pairs. */
+static bool is_best(const cf_sweep_versus *v, size_t n, cf_str name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if ((cf_str_eq(v[i].a, name) && v[i].found.mean > 0) ||
+            (cf_str_eq(v[i].b, name) && v[i].found.mean < 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* " is best, clear against X", " leads, open against Y (about 9 prompts needed)",
+ * " is as good as Z" */
+static void put_against(cf_buf *out, const cf_sweep_versus *v, size_t n, cf_str best)
+{
+    bool is_clear = true, is_ahead = false, has_one = false;
+    for (size_t i = 0; i < n; i++) {
+        if (cf_str_eq(v[i].a, best) || cf_str_eq(v[i].b, best)) {
+            is_clear = is_clear && (v[i].is_clear || v[i].found.mean == 0);
+            is_ahead = is_ahead || v[i].found.mean != 0;
+        }
+    }
+    cf_buf_adds(out, !is_ahead ? " is" : is_clear ? " is best," : " leads,");
+    for (size_t i = 0; i < n; i++) {
+        bool is_a = cf_str_eq(v[i].a, best);
+        cf_str other = is_a ? v[i].b : v[i].a;
+        if (!is_a && !cf_str_eq(v[i].b, best)) {
+            continue;
+        }
+        cf_buf_adds(out, has_one ? ", " : " ");
+        cf_buf_adds(out, v[i].found.mean == 0 ? "as good as "
+                         : v[i].is_clear      ? "clear against "
+                                              : "open against ");
+        cf_buf_add(out, other.p, other.n);
+        if (v[i].needed > 0) {
+            cf_buf_addf(out, " (about %zu prompts needed)", v[i].needed);
+        }
+        has_one = true;
+    }
+    cf_buf_addc(out, '\n');
+}
+
+void cf_sweep_table_put_verdict(const cf_sweep_table *t, cf_buf *out)
+{
+    if (t->n_versus > 0 && t->plan.n_check == 0) {
+        cf_buf_adds(out, "No check says which is better: :sweep contains TEXT adds one (or regex, "
+                         "calls-valid, schema ...).\n");
+        return;
+    }
+    for (size_t i = 0, n; i < t->n_versus; i += n) {
+        const cf_sweep_versus *v = &t->versus[i];
+        for (n = 1; i + n < t->n_versus && t->versus[i + n].axis == v->axis; n++) {
+        }
+        cf_str best = v->a;
+        for (size_t k = 0; k < n && !is_best(v, n, best); k++) {
+            best = v[k].b;
+        }
+        cf_buf_addf(out, "%s: ", v->axis);
+        cf_buf_add(out, best.p, best.n);
+        put_against(out, v, n, best);
+    }
+}
+
 /* ---- on the interface thread -------------------------------------------- */
 
 static void take(void *ud, void *p)

@@ -70,6 +70,13 @@ bool cf_sweep_table_is_in(const cf_sweep_table *t, size_t shown, size_t col);
  * a score; negative if none has. */
 double cf_sweep_table_mean(const cf_sweep_table *t, size_t row, size_t shown);
 
+/* The same over all rows. */
+double cf_sweep_table_sum(const cf_sweep_table *t, size_t shown);
+
+/* Appends, at the end of a sweep, which value of each axis is best, and against
+ * which others that is clear. */
+void cf_sweep_table_put_verdict(const cf_sweep_table *t, cf_buf *out);
+
 /* The cell in a row and a column of the sweep; NULL: not done yet. */
 const cf_sweep_cell *cf_sweep_table_cell(const cf_sweep_table *t, size_t row, size_t col);
 

@@ -5,6 +5,7 @@
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_constraint.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_system.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/view/chat/chat.h"
 #include "tui/widget/note.h"
@@ -36,6 +37,9 @@ static int draw_state(cf_app *app, cf_grid *g, cf_rect r, const cf_turn *t, size
     if (t->status != CF_TURN_OK && t->status != CF_TURN_IMPORTED) {
         x += 1 + cf_grid_puts(g, x, r.y, r.x + r.w - x, cf_turn_status_name(t->status),
                               CF_STYLE_WARNING);
+    }
+    if (cf_lab_is_copied(app->lab, t)) {
+        x += 1 + cf_grid_puts(g, x, r.y, r.x + r.w - x, "copied", CF_STYLE_WARNING);
     }
     if (call == CF_CALLS_WAITS || call == CF_CALLS_BROKEN) {
         bool waits = call == CF_CALLS_WAITS;

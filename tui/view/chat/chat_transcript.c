@@ -125,7 +125,9 @@ static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
     if (mark != NULL && mark->rating != 0) {
         cf_buf_addf(out, "%s  ", mark->rating > 0 ? "+ good" : "- bad");
     }
-    uint64_t n_tok = r != NULL ? n_tokens(r) : 0;
+    bool is_copied = cf_lab_is_copied(app->lab, turn);
+    cf_buf_adds(out, is_copied ? "copied  " : "");
+    uint64_t n_tok = r != NULL && !is_copied ? n_tokens(r) : 0;
     if (n_tok > 0) {
         cf_buf_addf(out, "%llu tok  ", (unsigned long long)n_tok);
         double rate = cf_decode_rate(&r->timings, CF_CHAT_RATE_TOKENS);

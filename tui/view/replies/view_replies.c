@@ -2,8 +2,8 @@
  * view_replies.c - siblings side by side: up to four columns where there is
  * room, by words or by tokens.
  *
- * The first column is the oldest sibling, or where there is no room for all the
- * one that was chosen.  What differs from it is marked in the others, and in it
+ * The first column is the oldest sibling, and each has its letter wherever it is
+ * shown.  What differs from it is marked in the others, and in it
  * what differs from the second.  Below is where they part: the first token
  * that differs, and what each side gave the other's before its sampler.  Replies
  * of two models, whose tokens are not the same, part at a byte.
@@ -12,13 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/alloc.h"
 #include "core/base/utf8.h"
-#include "templates/template_diff.h"
-#include "tui/grid/wrap.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/kit/pane.h"
+#include "tui/view/kit/side_text.h"
 #include "tui/view/kit/token_text.h"
 #include "tui/widget/list.h"
 #include "tui/widget/note.h"
@@ -26,16 +24,13 @@
 enum {
     COLUMNS = 4,
     COLUMN_MIN = 38,
-    QUOTE_MAX = 24,   /* bytes of a token or of what came before it */
-    WORDS_MAX = 20000 /* words of a reply that are compared */
+    QUOTE_MAX = 24 /* bytes of a token or of what came before it */
 };
 
 typedef struct column {
     cf_uuid turn;
-    size_t place;     /* among the siblings, from 1 */
-    cf_buf text;      /* as it is shown */
-    uint8_t *differs; /* [text.n] of each byte; NULL: not known */
-    cf_wrapped lines;
+    size_t place;          /* among the siblings, from 1 */
+    cf_side_text side;     /* as it is shown */
     const cf_reply *reply; /* borrowed; NULL: its tokens are not known */
     const cf_reply *by;    /* what it was written with; NULL: not known */
 } column;
@@ -66,9 +61,7 @@ static void replies_open(void *state)
 static void clear_columns(replies *s)
 {
     for (size_t i = 0; i < COLUMNS; i++) {
-        cf_buf_deinit(&s->c[i].text);
-        cf_free(s->c[i].differs);
-        cf_wrapped_deinit(&s->c[i].lines);
+        cf_side_text_deinit(&s->c[i].side);
         s->c[i] = (column){.place = 0};
     }
     s->n = 0;
@@ -80,75 +73,6 @@ static void replies_close(cf_app *app)
     clear_columns(s);
 }
 
-/* ---- what differs ------------------------------------------------------- */
-
-/* The end of the word, or single character, at `at`. */
-static size_t word_end(const cf_buf *text, size_t at)
-{
-    size_t end = at + 1;
-    while (cf_is_word(text->p[at]) && end < text->n && cf_is_word(text->p[end])) {
-        end++;
-    }
-    return end;
-}
-
-/* A line for each word. */
-static void add_words(cf_buf *out, const cf_buf *text)
-{
-    size_t n = 0;
-    for (size_t at = 0; at < text->n && n < WORDS_MAX; n++) {
-        size_t end = word_end(text, at);
-        bool is_break = text->p[at] == '\n';
-        cf_buf_add(out, is_break ? " " : text->p + at, end - at);
-        cf_buf_addc(out, '\n');
-        at = end;
-    }
-}
-
-/* Marks the words of c that are not in the other text. */
-static void mark_side(column *c, const cf_diff *d, int side)
-{
-    size_t at = 0, word = 0;
-    c->differs = cf_calloc(c->text.n + 1, 1);
-    if (c->differs == NULL) {
-        return;
-    }
-    memset(c->differs, 1, c->text.n);
-    for (size_t i = 0; i < d->n_rows; i++) {
-        uint32_t unit = side == 0 ? d->rows[i].a : d->rows[i].b;
-        if (unit == CF_DIFF_NONE) {
-            continue;
-        }
-        for (; word < unit && at < c->text.n; word++) {
-            at = word_end(&c->text, at);
-        }
-        size_t end = at < c->text.n ? word_end(&c->text, at) : at;
-        if (d->rows[i].kind == CF_DIFF_KEPT) {
-            memset(c->differs + at, 0, end - at);
-        }
-    }
-}
-
-static void compare(column *a, column *b)
-{
-    cf_arena arena;
-    cf_diff d;
-    cf_buf x = CF_BUF_INIT, y = CF_BUF_INIT;
-    cf_arena_init(&arena, 0);
-    add_words(&x, &a->text);
-    add_words(&y, &b->text);
-    if (!x.failed && !y.failed &&
-        cf_diff_texts(&d, cf_buf_str(&x), cf_buf_str(&y), &arena, NULL) == CF_OK) {
-        if (a->differs == NULL) { /* against the first of the others */
-            mark_side(a, &d, 0);
-        }
-        mark_side(b, &d, 1);
-    }
-    cf_buf_deinit(&x);
-    cf_buf_deinit(&y);
-    cf_arena_deinit(&arena);
-}
-
 /* ---- columns ------------------------------------------------------------ */
 
 static size_t columns_of(int width)
@@ -157,7 +81,11 @@ static size_t columns_of(int width)
     return fit < 2 ? 2 : fit > COLUMNS ? COLUMNS : fit;
 }
 
-/* ------------------------------------------------------------ */
+/* The same letter for a sibling, wherever it is shown. */
+static char name_of(const column *c)
+{
+    return (char)('A' + (c->place - 1) % 26);
+}
 
 static void fill(cf_app *app, column *c, const cf_turn *turn, size_t place)
 {
@@ -166,7 +94,7 @@ static void fill(cf_app *app, column *c, const cf_turn *turn, size_t place)
     c->reply = cf_lab_reply(app->lab, turn->id);
     c->by = c->reply;
     c->reply = c->reply != NULL && c->reply->n_token > 0 && !c->reply->is_foreign ? c->reply : NULL;
-    cf_lab_message_text(&c->text, turn->message);
+    cf_lab_message_text(&c->side.text, turn->message);
 }
 
 static const cf_turn *find_turn(const cf_app *app, cf_uuid id)
@@ -214,7 +142,7 @@ static void update(cf_app *app, size_t n_columns)
         }
     }
     for (size_t i = 1; i < s->n; i++) {
-        compare(&s->c[0], &s->c[i]);
+        cf_side_text_compare(&s->c[0].side, &s->c[i].side);
     }
 }
 
@@ -323,25 +251,26 @@ static void put_given(cf_buf *out, char name, const cf_reply *r, size_t i, cf_to
 }
 
 /* Of replies whose tokens cannot be compared: the byte where the texts part. */
-static void text_parting(const column *a, const column *b, char name, cf_buf *out)
+static void text_parting(const column *a, const column *b, cf_buf *out)
 {
     size_t at = 0;
-    while (at < a->text.n && at < b->text.n && a->text.p[at] == b->text.p[at]) {
+    char name = name_of(b), base = name_of(a);
+    while (at < a->side.text.n && at < b->side.text.n && a->side.text.p[at] == b->side.text.p[at]) {
         at++;
     }
     bool has_models = a->by != NULL && b->by != NULL && a->by->model[0] != '\0' &&
                       b->by->model[0] != '\0' && strcmp(a->by->model, b->by->model) != 0;
     const char *why = has_models ? "the models differ, so texts are compared"
                                  : "the tokens are not known, so texts are compared";
-    if (at == a->text.n && at == b->text.n) {
-        cf_buf_addf(out, "%c: the same text as A; %s", name, why);
+    if (at == a->side.text.n && at == b->side.text.n) {
+        cf_buf_addf(out, "%c: the same text as %c; %s", name, base, why);
         return;
     }
-    at -= cf_utf8_incomplete_tail(cf_buf_cstr(&b->text), at);
+    at -= cf_utf8_incomplete_tail(cf_buf_cstr(&b->side.text), at);
     cf_buf_addf(out, "%c first differs at byte %zu: ", name, at + 1);
-    quote(out, cf_str_make(cf_buf_cstr(&b->text) + at, b->text.n - at));
-    cf_buf_adds(out, " where A has ");
-    quote(out, cf_str_make(cf_buf_cstr(&a->text) + at, a->text.n - at));
+    quote(out, cf_str_make(cf_buf_cstr(&b->side.text) + at, b->side.text.n - at));
+    cf_buf_addf(out, " where %c has ", base);
+    quote(out, cf_str_make(cf_buf_cstr(&a->side.text) + at, a->side.text.n - at));
     cf_buf_addf(out, "; %s", why);
 }
 
@@ -350,14 +279,14 @@ static void parting(cf_app *app, size_t i, cf_buf *out)
 {
     const replies *s = state(app);
     const cf_reply *a = s->c[0].reply, *b = s->c[i].reply;
-    char name = (char)('A' + i);
+    char name = name_of(&s->c[i]), base = name_of(&s->c[0]);
     if (!share_tokens(&s->c[0], &s->c[i])) {
-        text_parting(&s->c[0], &s->c[i], name, out);
+        text_parting(&s->c[0], &s->c[i], out);
         return;
     }
     size_t at = same_tokens(a, b);
     if (at == a->n_token && at == b->n_token) {
-        cf_buf_addf(out, "%c: the same %zu tokens as A", name, at);
+        cf_buf_addf(out, "%c: the same %zu tokens as %c", name, at, base);
         return;
     }
     cf_str mine = token_text(b, at), other = token_text(a, at);
@@ -367,14 +296,14 @@ static void parting(cf_app *app, size_t i, cf_buf *out)
         cf_buf_adds(out, " ");
         put_p(out, own_p(b, at));
     }
-    cf_buf_adds(out, " where A has ");
+    cf_buf_addf(out, " where %c has ", base);
     quote(out, other);
     if (at < a->n_token && own_p(a, at) >= 0) {
         cf_buf_adds(out, " ");
         put_p(out, own_p(a, at));
     }
     if (at < a->n_token && at < b->n_token) {
-        put_given(out, 'A', a, at, b->token[at].id, mine);
+        put_given(out, base, a, at, b->token[at].id, mine);
         put_given(out, name, b, at, a->token[at].id, other);
     }
 }
@@ -384,23 +313,6 @@ static void parting(cf_app *app, size_t i, cf_buf *out)
 static cf_style side_style(size_t i, bool differs)
 {
     return !differs ? CF_STYLE_NORMAL : i == 0 ? CF_STYLE_REMOVED : CF_STYLE_ADDED;
-}
-
-static void draw_text_line(const column *c, size_t i, size_t line, cf_grid *g, cf_rect r,
-                           size_t part_from, size_t part_to)
-{
-    const cf_line *l = &c->lines.v[line];
-    size_t at = l->off, end = at + l->len;
-    int used = 0;
-    cf_cluster k;
-    while (at < end && cf_cluster_next(&k, c->text.p, end, &at, (size_t)used, CF_SPACE_PLAIN)) {
-        bool differs = c->differs != NULL && c->differs[k.off] != 0;
-        cf_style style = side_style(i, differs);
-        if (k.off >= part_from && k.off < part_to) {
-            style = (cf_style)(side_style(i, true) | CF_REVERSE);
-        }
-        used += cf_grid_put_cluster(g, r.x + used, r.y, r.w - used, &k, style);
-    }
 }
 
 /* Where the token at which a column parts is in its text; an empty range where
@@ -414,13 +326,13 @@ static void part_range(const replies *s, size_t i, size_t *from, size_t *to)
         return;
     }
     /* Thinking comes before the text in the raw reply. */
-    if (c->reply->raw.n > c->text.n) {
-        skip = c->reply->raw.n - c->text.n;
+    if (c->reply->raw.n > c->side.text.n) {
+        skip = c->reply->raw.n - c->side.text.n;
     }
     size_t off = c->reply->token[at].raw_off;
     cf_str token = cf_reply_token_text(c->reply, at);
-    if (off >= skip && off - skip + token.n <= c->text.n &&
-        memcmp(c->text.p + (off - skip), token.p, token.n) == 0) {
+    if (off >= skip && off - skip + token.n <= c->side.text.n &&
+        memcmp(c->side.text.p + (off - skip), token.p, token.n) == 0) {
         *from = off - skip;
         *to = *from + token.n;
     }
@@ -462,7 +374,7 @@ static void draw_column(cf_app *app, size_t i, cf_grid *g, cf_rect r)
     replies *s = state(app);
     column *c = &s->c[i];
     char title[80];
-    snprintf(title, sizeof title, "%c  %zu of %zu%s", (int)('A' + i), c->place, s->n_all,
+    snprintf(title, sizeof title, "%c  %zu of %zu%s", name_of(c), c->place, s->n_all,
              c->reply != NULL ? "" : "  (text)");
     if (c->reply != NULL) {
         size_t n = strlen(title);
@@ -483,8 +395,8 @@ static void draw_column(cf_app *app, size_t i, cf_grid *g, cf_rect r)
         cf_rect row = {in.x, in.y + y, in.w, 1};
         if (tokens && k < c->reply->n_token) {
             draw_token(app, i, k, g, row);
-        } else if (!tokens && k < c->lines.n) {
-            draw_text_line(c, i, k, g, row, from, to);
+        } else if (!tokens) {
+            cf_side_text_draw(&c->side, k, g, row, side_style(i, true), from, to);
         }
     }
 }
@@ -498,8 +410,8 @@ static size_t measure(replies *s, int width)
         size_t n = 0;
         if (s->by_tokens && c->reply != NULL) {
             n = c->reply->n_token;
-        } else if (cf_wrapped_update(&c->lines, cf_buf_str(&c->text), width, NULL) == CF_OK) {
-            n = c->lines.n;
+        } else {
+            n = cf_side_text_wrap(&c->side, width);
         }
         most = n > most ? n : most;
     }
@@ -589,7 +501,7 @@ static void cmd_first(cf_app *app)
     } else {
         size_t from, to, line = 0;
         part_range(s, 0, &from, &to);
-        const cf_wrapped *w = &s->c[0].lines;
+        const cf_wrapped *w = &s->c[0].side.lines;
         while (line + 1 < w->n && w->v[line + 1].off <= from) {
             line++;
         }
@@ -643,12 +555,12 @@ static bool replies_text(cf_app *app, cf_buf *out)
     replies *s = state(app);
     for (size_t i = 0; i < s->n; i++) {
         const cf_reply *by = s->c[i].by;
-        cf_buf_addf(out, "# %c: %zu of %zu", (int)('A' + i), s->c[i].place, s->n_all);
+        cf_buf_addf(out, "# %c: %zu of %zu", name_of(&s->c[i]), s->c[i].place, s->n_all);
         if (by != NULL) {
             cf_buf_addf(out, "  %s  %s  %s", by->model, by->template_name, by->drawn);
         }
         cf_buf_adds(out, "\n\n");
-        cf_buf_add(out, cf_buf_cstr(&s->c[i].text), s->c[i].text.n);
+        cf_buf_add(out, cf_buf_cstr(&s->c[i].side.text), s->c[i].side.text.n);
         cf_buf_adds(out, "\n\n");
         if (i > 0) {
             parting(app, i, out);
@@ -663,13 +575,13 @@ static void replies_show(cf_app *app, const cf_target *target)
     replies *s = state(app);
     const cf_turn *t = find_turn(app, target->id);
     const cf_turn *first = t;
-    size_t index, n = t != NULL ? cf_lab_siblings(app->lab, t, &index) : 0;
-    if (n > 1 && n <= columns_of(cf_app_width(app))) {
+    size_t index = 0, n = t != NULL ? cf_lab_siblings(app->lab, t, &index) : 0;
+    if (n > 1) {
         first = cf_lab_sibling(app->lab, t, -(int)index);
     }
     s->turn = first != NULL ? first->id : target->id;
     s->focus = target->id;
-    s->first = 1;
+    s->first = index > 0 ? index : 1; /* so that the one that was chosen is in sight */
     s->is_valid = false;
     s->list = (cf_list){.height = s->list.height};
     cf_app_open_view(app, CF_VIEW_REPLIES);

@@ -5,24 +5,34 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "tui/app/app.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/study/plan/ticked_plan.h"
 #include "tui/study/sweep/sweep_output.h"
 #include "tui/study/sweep/sweep_table.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/kit/pane.h"
+#include "tui/widget/note.h"
 #include "tui/widget/pager.h"
 
-enum { CELL_W = 6, NAME_MIN = 14, SIDE_FROM = 96 };
+enum { CELL_W = 6, CELL_MAX = 16, NAME_MIN = 14, SIDE_FROM = 96, HEAD_ROWS = 3, PLOT_ROWS = 3 };
 
 typedef struct sweep_view {
     cf_sweep_table table;
     cf_list list; /* of rows */
     size_t col, col_top;
+    size_t axis[HEAD_ROWS], n_axis; /* that the columns shown differ on */
+    int cell_w;
     cf_pager detail;
-    size_t shown; /* what the detail is about, as `place` gives it */
+    size_t shown;    /* what the detail is about, as `place` gives it */
+    cf_buf written;  /* the plan that was made of ticks, with its prompts */
+    char check[256]; /* of it */
+    cf_uuid opened;  /* the conversation of a cell that was opened last */
 } sweep_view;
 
 static sweep_view *state(const cf_app *app)
@@ -35,6 +45,7 @@ static void sweep_close(cf_app *app)
     sweep_view *v = state(app);
     cf_sweep_table_deinit(&v->table);
     cf_pager_deinit(&v->detail);
+    cf_buf_deinit(&v->written);
 }
 
 static void sweep_enter(cf_app *app)
@@ -42,17 +53,68 @@ static void sweep_enter(cf_app *app)
     state(app)->shown = SIZE_MAX;
 }
 
-/* Starts the plan that ":sweep" named. */
-static void sweep_start(cf_app *app, const cf_target *target)
+static void start(cf_app *app, const char *path)
 {
     sweep_view *v = state(app);
     cf_error err;
-    cf_app_open_view(app, CF_VIEW_SWEEP);
     v->col = v->col_top = 0;
     cf_list_go(&v->list, 0);
-    if (cf_sweep_table_start(&v->table, app->lab, app->store, app->trust, target->text.p, &err) !=
-        CF_OK) {
+    if (cf_sweep_table_start(&v->table, app->lab, app->store, app->trust, path, &err) != CF_OK) {
         cf_app_error(app, &err);
+    }
+}
+
+/* Writes a plan of what is ticked and runs it, with the check that was named last;
+ * the one that ran last is shown. */
+static void start_ticked(cf_app *app, const char *check)
+{
+    sweep_view *v = state(app);
+    if (check[0] != '\0') {
+        snprintf(v->check, sizeof v->check, "%s", check);
+    }
+    cf_buf folder = CF_BUF_INIT, path = CF_BUF_INIT, text = CF_BUF_INIT;
+    cf_error err;
+    cf_buf_addf(&folder, "%s/sweep", app->state_folder != NULL ? app->state_folder : "");
+    cf_status st = app->state_folder != NULL
+                       ? cf_app_may(app, &err)
+                       : cf_fail(&err, CF_ENOTFOUND, "there is no folder for a plan");
+    CF_THEN(st, cf_ticked_plan_write(app->lab, cf_buf_cstr(&folder), v->check, &path, &text, &err));
+    if (st != CF_OK) {
+        v->check[0] = '\0';
+        cf_app_error(app, &err);
+    } else if (!cf_str_eq(cf_buf_str(&text), cf_buf_str(&v->written)) || v->table.was_stopped ||
+               strcmp(v->table.path, cf_buf_cstr(&path)) != 0) {
+        cf_buf_deinit(&v->written);
+        v->written = text;
+        text = (cf_buf)CF_BUF_INIT;
+        start(app, cf_buf_cstr(&path));
+    }
+    cf_buf_deinit(&folder);
+    cf_buf_deinit(&path);
+    cf_buf_deinit(&text);
+}
+
+/* The plan that ":sweep" named; a check, or nothing: what is ticked. */
+static void sweep_start(cf_app *app, const cf_target *target)
+{
+    char folder[200];
+    size_t n_saved, n_choice;
+    struct stat s;
+    const char *arg = target->text.p;
+    bool is_word = strchr(arg, ' ') != NULL || strpbrk(arg, "./") == NULL;
+    (void)cf_lab_ticked(app->lab, &n_saved);
+    (void)cf_lab_choices(app->lab, &n_choice);
+    cf_app_open_view(app, CF_VIEW_SWEEP);
+    if (arg[0] != '\0' && stat(arg, &s) == 0) {
+        start(app, arg);
+    } else if (arg[0] != '\0' && !is_word) {
+        if (getcwd(folder, sizeof folder) == NULL) {
+            snprintf(folder, sizeof folder, "the current folder");
+        }
+        cf_app_say(app, CF_STYLE_ERROR, "no plan '%s' in %s, and no check", arg, folder);
+    } else if (arg[0] != '\0' || (n_saved + n_choice > 0 &&
+                                  !cf_uuid_eq(cf_lab_conv_id(app->lab), state(app)->opened))) {
+        start_ticked(app, arg);
     }
 }
 
@@ -253,14 +315,15 @@ static void draw_row(const sweep_view *v, cf_grid *g, cf_rect r, int name_w, siz
         if (is_on && col == v->col) {
             style |= CF_REVERSE;
         }
-        cf_grid_put(g, r.x + name_w + (int)k * CELL_W, r.y, CELL_W - 1, cf_str_from(text), style);
+        cf_grid_put(g, r.x + name_w + (int)k * v->cell_w, r.y, CELL_W - 1, cf_str_from(text),
+                    style);
     }
 }
 
 /* How many columns fit, with the current one among them. */
 static size_t fit_columns(sweep_view *v, int width)
 {
-    size_t n = width > CELL_W ? (size_t)(width / CELL_W) : 1;
+    size_t n = width > v->cell_w ? (size_t)(width / v->cell_w) : 1;
     n = n < v->table.n_shown ? n : v->table.n_shown;
     if (v->col < v->col_top) {
         v->col_top = v->col;
@@ -273,31 +336,105 @@ static size_t fit_columns(sweep_view *v, int width)
     return n;
 }
 
-static void draw_table(sweep_view *v, cf_grid *g, cf_rect r)
+/* The axes on which the columns shown differ, and cells that their names take. */
+static void find_heads(sweep_view *v, int width)
 {
     const cf_sweep_table *t = &v->table;
-    int name_w = r.w / 3 > NAME_MIN ? r.w / 3 : NAME_MIN;
-    size_t n_cols = fit_columns(v, r.w - name_w);
-    cf_grid_put(g, r.x, r.y, name_w - 1, cf_str_from("prompt"), CF_STYLE_TITLE);
-    for (size_t k = 0; k < n_cols; k++) {
-        char text[CELL_W];
-        size_t col = v->col_top + k;
-        snprintf(text, sizeof text, "%3u", (unsigned)((col + 1) % 1000));
-        cf_grid_put(g, r.x + name_w + (int)k * CELL_W, r.y, CELL_W - 1, cf_str_from(text),
-                    col == v->col ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    int longest = CELL_W;
+    v->n_axis = 0;
+    for (size_t a = 0; a < CF_SWEEP_AXES && v->n_axis < HEAD_ROWS; a++) {
+        bool differs = false;
+        int w = 0;
+        if (t->group != CF_SWEEP_NONE && a != t->group) {
+            continue;
+        }
+        for (size_t i = 0; i < t->n_shown; i++) {
+            const cf_sweep_cell *c = cf_sweep_table_column(t, t->first[i]);
+            cf_str name = cf_sweep_axis_label(&t->sweep, c, a);
+            int n = (int)cf_text_width(name.p != NULL ? name.p : "", name.n) + 1;
+            differs = differs || cf_sweep_axis_value(c, a) !=
+                                     cf_sweep_axis_value(cf_sweep_table_column(t, t->first[0]), a);
+            w = n > w ? n : w;
+        }
+        if (differs) {
+            v->axis[v->n_axis++] = a;
+            longest = w > longest ? w : longest;
+        }
     }
-    cf_rows rows =
-        cf_rows_begin(g, (cf_rect){r.x, r.y + 1, r.w, r.h - 1}, &v->list, t->n_row, false);
-    while (cf_rows_next(&rows, 0)) {
-        draw_row(v, g, rows.at, name_w, rows.i, n_cols);
+    int fits = t->n_shown > 0 ? width / (int)t->n_shown : width;
+    longest = longest < CELL_MAX ? longest : CELL_MAX;
+    v->cell_w = fits < CELL_W ? CELL_W : fits < longest ? fits : longest;
+}
+
+static void draw_heads(const sweep_view *v, cf_grid *g, cf_rect r, int name_w, size_t n_cols)
+{
+    const cf_sweep_table *t = &v->table;
+    cf_grid_puts(g, r.x, r.y, name_w - 1, v->n_axis > 0 ? cf_sweep_axis_name(v->axis[0]) : "prompt",
+                 CF_STYLE_TITLE);
+    for (size_t row = 0; row < v->n_axis; row++) {
+        cf_grid_puts(g, r.x, r.y + (int)row, name_w - 1, cf_sweep_axis_name(v->axis[row]),
+                     CF_STYLE_DIM);
+        for (size_t k = 0; k < n_cols; k++) {
+            size_t col = v->col_top + k;
+            cf_str name = cf_sweep_axis_label(&t->sweep, cf_sweep_table_column(t, t->first[col]),
+                                              v->axis[row]);
+            cf_grid_put(g, r.x + name_w + (int)k * v->cell_w, r.y + (int)row, v->cell_w - 1, name,
+                        col == v->col ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+        }
     }
 }
 
-static void put_head(const sweep_view *v, cf_buf *out)
+/* What each column passes of all prompts, as a number and above it as a bar. */
+static void draw_sums(const sweep_view *v, cf_grid *g, cf_rect r, int name_w, size_t n_cols)
+{
+    static const char *const eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    int last = r.y + r.h - 1;
+    cf_grid_puts(g, r.x, last, name_w - 1, "all", CF_STYLE_TITLE);
+    for (size_t k = 0; k < n_cols; k++) {
+        double mean = cf_sweep_table_sum(&v->table, v->col_top + k);
+        int x = r.x + name_w + (int)k * v->cell_w;
+        if (mean < 0) {
+            cf_grid_puts(g, x, last, CELL_W - 1, "   -", CF_STYLE_DIM);
+            continue;
+        }
+        cf_grid_putf(g, x, last, CELL_W - 1, CF_STYLE_TITLE, "%3.0f%%", 100 * mean);
+        int n = (int)(mean * 8 * (r.h - 1) + 0.5);
+        for (int y = last - 1; y >= r.y; y--, n -= 8) {
+            int part = n < 0 ? 0 : n > 8 ? 8 : n;
+            for (int i = 0; i < 4; i++) {
+                cf_grid_puts(g, x + i, y, 1, eighths[part], CF_STYLE_HEAT_0);
+            }
+        }
+    }
+}
+
+static size_t draw_table(sweep_view *v, cf_grid *g, cf_rect r)
+{
+    const cf_sweep_table *t = &v->table;
+    int name_w = r.w / 3 > NAME_MIN ? r.w / 3 : NAME_MIN;
+    find_heads(v, r.w - name_w);
+    size_t n_cols = fit_columns(v, r.w - name_w);
+    int heads = v->n_axis > 0 ? (int)v->n_axis : 1;
+    int sums = r.h - heads - (int)t->n_row > PLOT_ROWS ? PLOT_ROWS + 1 : r.h - heads > 2 ? 1 : 0;
+    int rows_h = r.h - heads - sums;
+    rows_h = rows_h > (int)t->n_row ? (int)t->n_row : rows_h;
+    draw_heads(v, g, r, name_w, n_cols);
+    cf_rows rows =
+        cf_rows_begin(g, (cf_rect){r.x, r.y + heads, r.w, rows_h}, &v->list, t->n_row, false);
+    while (cf_rows_next(&rows, 0)) {
+        draw_row(v, g, rows.at, name_w, rows.i, n_cols);
+    }
+    if (sums > 0) {
+        draw_sums(v, g, (cf_rect){r.x, r.y + heads + rows_h, r.w, sums}, name_w, n_cols);
+    }
+    return n_cols;
+}
+
+static void put_head(const sweep_view *v, size_t n_cols, cf_buf *out)
 {
     static const char *const orders[] = {"in the plan's order", "worst first", "most apart first"};
     const cf_sweep_table *t = &v->table;
-    cf_buf_adds(out, t->path);
+    cf_buf_adds(out, v->written.n > 0 ? "what is ticked" : t->path);
     if (t->is_ready) {
         cf_buf_addf(out, "  %zu of %zu cells", t->n_told, t->n_row * t->n_col);
         if (t->n_reused > 0) {
@@ -309,6 +446,9 @@ static void put_head(const sweep_view *v, cf_buf *out)
         cf_buf_addf(out, ", %s", orders[t->order]);
         if (t->group != CF_SWEEP_NONE) {
             cf_buf_addf(out, ", by %s", cf_sweep_axis_name(t->group));
+        }
+        if (n_cols > 0 && n_cols < t->n_shown) {
+            cf_buf_addf(out, ", %zu of %zu columns", n_cols, t->n_shown);
         }
     } else {
         cf_buf_adds(out, t->is_on ? "  reading the plan" : "");
@@ -323,24 +463,35 @@ static void sweep_draw(cf_app *app, cf_grid *g, cf_rect r)
     r = (cf_rect){r.x + 1, r.y, r.w - 2, r.h};
     if (v->table.path[0] == '\0') {
         cf_grid_put(g, r.x, r.y, r.w,
-                    cf_str_from("No sweep ran yet: :sweep PLAN runs one "
-                                "(docs/sweeps.md)."),
+                    cf_str_from("No sweep ran yet.  Tick what is to be compared with Space: system "
+                                "prompts (:systems), templates (7), conversations (6);"),
+                    CF_STYLE_DIM);
+        cf_grid_put(g, r.x, r.y + 1, r.w,
+                    cf_str_from(":try adds a model or a sampler.  Then :sweep runs them, :sweep "
+                                "contains TEXT checks each reply; :sweep PLAN runs a file."),
                     CF_STYLE_DIM);
         return;
     }
-    put_head(v, &head);
+    bool is_side = r.w >= SIDE_FROM, is_table = v->table.is_ready && r.h >= 6;
+    cf_rect left = {r.x, r.y + 1, is_side ? r.w * 5 / 9 : r.w, is_side ? r.h - 1 : (r.h - 1) / 2};
+    cf_buf verdict = CF_BUF_INIT;
+    cf_sweep_table_put_verdict(&v->table, &verdict);
+    int said = is_table ? cf_note_put(g, (cf_rect){r.x, r.y + 1, r.w, r.h / 4},
+                                      cf_buf_str(&verdict), CF_STYLE_OK)
+                        : 0;
+    cf_buf_deinit(&verdict);
+    left.y += said;
+    left.h -= is_side ? said : 0;
+    put_head(v, is_table ? draw_table(v, g, left) : 0, &head);
     cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&head), CF_STYLE_TITLE);
     cf_buf_deinit(&head);
-    if (!v->table.is_ready || r.h < 4) {
-        return;
+    if (is_table) {
+        update_detail(v);
+        int below = left.y + left.h + 1;
+        cf_pager_draw(&v->detail, g,
+                      is_side ? (cf_rect){left.x + left.w + 2, left.y, r.w - left.w - 2, left.h}
+                              : (cf_rect){left.x, below, r.w, r.y + r.h - below});
     }
-    bool is_side = r.w >= SIDE_FROM;
-    cf_rect left = {r.x, r.y + 1, is_side ? r.w * 5 / 9 : r.w, is_side ? r.h - 1 : (r.h - 1) / 2};
-    draw_table(v, g, left);
-    update_detail(v);
-    cf_pager_draw(&v->detail, g,
-                  is_side ? (cf_rect){left.x + left.w + 2, left.y, r.w - left.w - 2, left.h}
-                          : (cf_rect){left.x, left.y + left.h + 1, r.w, r.h - 2 - left.h});
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -408,6 +559,7 @@ static void sweep_show(cf_app *app)
                              : cf_fail(&err, CF_ENOTFOUND, "this cell is not done yet");
     CF_THEN(st, cf_lab_open_conv(app->lab, id, (cf_uuid){{0}}, &err));
     if (st == CF_OK) {
+        v->opened = id;
         cf_str tpl = cf_sweep_template_name(&v->table.sweep, c);
         cf_app_open_view(app, CF_VIEW_CHAT);
         if (tpl.n > 0) {

@@ -21,6 +21,7 @@
 #include "tui/app/editor.h"
 #include "tui/lab/prompt/lab_lint.h"
 #include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_template.h"
 #include "tui/lab/talk/lab_undo.h"
@@ -59,7 +60,7 @@ typedef struct templates_view {
     bool has_deleted;         /* the last thing that was done */
 } templates_view;
 
-static templates_view *state(cf_app *app)
+static templates_view *state(const cf_app *app)
 {
     return app->state[CF_VIEW_TEMPLATES];
 }
@@ -222,8 +223,9 @@ static void describe_version(const templates_view *s, size_t i, cf_buf *out)
     cf_buf_addf(out, "  -%zu +%zu", n_removed, n_added);
 }
 
-static void draw_row(const templates_view *s, cf_grid *g, cf_rect r, size_t i)
+static void draw_row(const cf_app *app, cf_grid *g, cf_rect r, size_t i)
 {
+    const templates_view *s = state(app);
     const cf_templates_row *e = &s->rows.v[i];
     bool is_on = i == s->list.cursor;
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
@@ -236,7 +238,8 @@ static void draw_row(const templates_view *s, cf_grid *g, cf_rect r, size_t i)
         cf_buf_deinit(&text);
         return;
     }
-    cf_grid_puts(g, r.x, r.y, 1, i == 0 ? "*" : " ", style);
+    bool is_ticked = cf_lab_has_choice(app->lab, CF_TICK_TEMPLATE, e->source);
+    cf_grid_putf(g, r.x, r.y, 2, style, "%c%c", i == 0 ? '>' : ' ', is_ticked ? '*' : ' ');
     if (e->n_versions > 0) {
         bool is_open = strcmp(s->rows.open, e->name) == 0;
         cf_buf_addf(&text, "%c%zu ", is_open ? '-' : '+', e->n_versions);
@@ -260,7 +263,7 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     templates_view *s = state(app);
     cf_rows rows = cf_rows_begin(g, r, &s->list, s->rows.n, s->focus == ON_LIST);
     while (cf_rows_next(&rows, SPOT_ROW)) {
-        draw_row(s, g, rows.at, rows.i);
+        draw_row(app, g, rows.at, rows.i);
     }
 }
 
@@ -765,6 +768,17 @@ static void cmd_delete(cf_app *app)
     cf_app_say(app, CF_STYLE_OK, "deleted from the history; u undoes it");
 }
 
+static void cmd_tick(cf_app *app)
+{
+    templates_view *s = state(app);
+    const cf_templates_row *e = current(s);
+    if (e == NULL || e->is_foreign || e->source.n == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "this one cannot be rendered with");
+    } else if (cf_lab_tick_choice(app->lab, CF_TICK_TEMPLATE, e->name, e->source)) {
+        cf_list_move(&s->list, CF_MOVE_DOWN);
+    }
+}
+
 static void cmd_caps(cf_app *app)
 {
     templates_view *s = state(app);
@@ -873,6 +887,7 @@ static const cf_command templates_commands[] = {
      CF_RUN(cmd_compare)},
     {"delete", HERE, "dd", "", "delete a kept text from the history, after a question",
      CF_RUN(cmd_delete)},
+    {"tick", HERE, "<Space>", "", "tick it for :sweep", CF_RUN(cmd_tick)},
     {"use", HERE, "", "", "render this conversation with it", CF_RUN(cmd_use)},
     {"pane", HERE, "<Tab>", "", "list, source or findings", CF_RUN(cmd_pane)},
     {"pane-back", HERE, "<S-Tab>", "", "previous pane", CF_RUN(cmd_pane_back)},
