@@ -80,7 +80,8 @@ LINK_FLAGS = $(VARIANT_$(VARIANT)) $(LINK_$(VARIANT)) $(LDFLAGS)
 # ---- files ------------------------------------------------------------------
 # A helper is a program of its own, made by engine-llama.
 HELPER_SRC    := $(wildcard core/helper/*.c)
-CORE_SRC      := $(filter-out $(HELPER_SRC),$(sort $(wildcard core/*/*.c core/*/*/*.c)))
+SET_SRC       := core/kernel/kernel_set.c
+CORE_SRC      := $(filter-out $(HELPER_SRC) $(SET_SRC),$(sort $(wildcard core/*/*.c core/*/*/*.c)))
 TEMPLATES_SRC := $(sort $(wildcard templates/*.c templates/*/*.c))
 STORAGE_SRC   := $(sort $(wildcard storage/*.c storage/*/*.c))
 TUI_SRC       := $(sort $(wildcard tui/*.c tui/*/*.c tui/*/*/*.c))
@@ -126,22 +127,23 @@ count = $$($(MAKE) -n --no-print-directory FILES= $(1) | grep -c -e '^$(CC) .* -
 # Instruction-set files get their own flags; the rest runs on any machine.
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
 ISA_avx2       := -mavx2 -mfma -mf16c
-ISA_avxvnni    := $(ISA_avx2) -mavxvnni
+ISA_avx2-vnni  := $(ISA_avx2) -mavxvnni
 ISA_avx512     := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
-ISA_avx512vnni := $(ISA_avx512) -mavx512vnni
-ISA_avx512vbmi := $(ISA_avx512vnni) -mavx512vbmi
-SETS := avx2 avxvnni avx512 avx512vnni avx512vbmi
+ISA_avx512-vnni := $(ISA_avx512) -mavx512vnni
+ISA_avx512-vbmi := $(ISA_avx512-vnni) -mavx512vbmi
+SETS := avx2 avx2-vnni avx512 avx512-vnni avx512-vbmi
 else
 ISA_neon     := -march=armv8-a
-ISA_neondot  := -march=armv8.2-a+dotprod
-ISA_neoni8mm := -march=armv8.2-a+dotprod+i8mm
-SETS := neon neondot neoni8mm
+ISA_neon-dot := -march=armv8.2-a+dotprod
+ISA_neon-i8mm := -march=armv8.2-a+dotprod+i8mm
+SETS := neon neon-dot neon-i8mm
 endif
 # Loops of recurrent.inc become vectors at this level.
 $(B)/core/kernel/%.o: OPT = $(if $(filter release,$(VARIANT)),-O3)
-# Each set is compiled twice: kernel_X_8.c multiplies activations of 8 bits.
-SET_OBJ := $(foreach s,$(SETS),$(B)/core/kernel/kernel_$s.o $(B)/core/kernel/kernel_$s_8.o)
-$(SET_OBJ): ISA = $(ISA_$(patsubst kernel_%.o,%,$(subst _8.o,.o,$(@F))))
+# Each set is compiled from one file, and once more for activations of 8 bits.
+SET_OBJ := $(foreach s,$(SETS),$(B)/core/kernel/set_$s.o $(B)/core/kernel/set_$s_8.o)
+set_isa = $(ISA_$1) -DCF_SET=$(subst -,,$1) -DCF_SET_NAME='"$1"'
+$(SET_OBJ): ISA = $(call set_isa,$(patsubst set_%.o,%,$(subst _8.o,.o,$(@F)))) $(if $(filter %_8.o,$@),-DCF_EIGHT)
 ifeq ($(VARIANT),tsan)
 # Loops over what their callers hand to each thread; the reference set is
 # instrumented and shares the division among threads with them.
@@ -161,9 +163,13 @@ $(call remember,$(B)/.flags,$(CC) $(ALL_CFLAGS))
 $(call remember,$(B)/.bundled,$(BUNDLED))
 endif
 
+compile = $(call step,$<)$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
+$(SET_OBJ): $(SET_SRC) $(B)/.flags
+	@mkdir -p $(@D)
+	$(compile)
 $(B)/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
-	$(call step,$<)$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
+	$(compile)
 
 $(B)/gen/%.c: %
 	@mkdir -p $(@D)
@@ -184,7 +190,7 @@ $(B)/core/bundled/bundled.o: OPT = $(if $(BUNDLED),-DCF_BUNDLED_FILE='"$(BUNDLED
 
 # Archives are made anew so that a removed file leaves no member behind.
 archive = @mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
-$(CORE_A): $(call obj,$(CORE_SRC)) $(call gen,$(EMBED_CORE))
+$(CORE_A): $(call obj,$(CORE_SRC)) $(SET_OBJ) $(call gen,$(EMBED_CORE))
 	$(archive)
 $(TEMPLATES_A): $(call obj,$(TEMPLATES_SRC)) $(call gen,$(EMBED_TEMPLATES))
 	$(archive)
@@ -225,7 +231,7 @@ engine-llama:
 # ---- the library ------------------------------------------------------------
 LIB_A  := $(B)/libconfab.a
 LIB_SO := $(B)/libconfab.so.0
-LIB_OBJ = $(call obj,$(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC)) \
+LIB_OBJ = $(call obj,$(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC)) $(SET_OBJ) \
           $(call gen,$(EMBED_CORE) $(EMBED_TEMPLATES) $(EMBED_STORAGE))
 $(LIB_A): $(LIB_OBJ)
 	$(archive)
@@ -492,8 +498,7 @@ check-docs: build/confab
 # the better part of an hour; `make lint/core/base/os.c` checks one file.
 LINT_BASE ?=
 TIDY_CFLAGS = $(BASE_CFLAGS) -include tests/tools/analyzer.h
-LINT_SRC := $(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC) $(TUI_SRC)
-# A kernel set of another processor family is an empty file here.
+LINT_SRC := $(CORE_SRC) $(SET_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC) $(TUI_SRC)
 LINT := $(addprefix lint/,$(LINT_SRC))
 CHANGED = $(shell tests/tools/changed.sh $(LINT_BASE))
 lint: lint-text
@@ -509,7 +514,7 @@ lint-text:
 	@tests/tools/check_docs.py
 	@tests/tools/check_calls.sh
 $(LINT): lint/%:
-	@tests/tools/tidy.sh $* $(TIDY_CFLAGS) $(or $(ISA_$(patsubst core/kernel/kernel_%.c,%,$*)),$(PKG_CFLAGS))
+	@tests/tools/tidy.sh $* $(TIDY_CFLAGS) $(if $(filter $(SET_SRC),$*),$(call set_isa,$(lastword $(SETS))),$(PKG_CFLAGS))
 
 # Line coverage by room; nothing is built where its tool is missing.
 cov:

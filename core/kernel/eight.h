@@ -1,8 +1,8 @@
 /*
  * eight.h - what a kernel set's two compilations know of each other.
  *
- * kernel_X_8.c has the products with activations of 8 bits, kernel_X.c the set
- * and the table that calls them.  Private to core/kernel.
+ * That with CF_EIGHT has the products with activations of 8 bits, the other one
+ * the set and the table that calls them.  Private to core/kernel.
  */
 #ifndef CF_CORE_KERNEL_EIGHT_H
 #define CF_CORE_KERNEL_EIGHT_H

@@ -76,7 +76,7 @@ static const candidate candidates[] = {
     {"avx512-vbmi", "AVX-512 with VNNI and VBMI", has_avx512vbmi, cf_kernels__avx512vbmi},
     {"avx512-vnni", "AVX-512 with VNNI", has_avx512vnni, cf_kernels__avx512vnni},
     {"avx512", "AVX-512 (F, BW, DQ, VL)", has_avx512, cf_kernels__avx512},
-    {"avx2-vnni", "AVX2 with AVX-VNNI", has_avxvnni, cf_kernels__avxvnni},
+    {"avx2-vnni", "AVX2 with AVX-VNNI", has_avxvnni, cf_kernels__avx2vnni},
     {"avx2", "AVX2 with FMA", has_avx2, cf_kernels__avx2},
 #endif
 #if defined(__aarch64__)

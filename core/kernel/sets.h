@@ -13,7 +13,7 @@
 const cf_kernels *cf_kernels__avx512vbmi(void);
 const cf_kernels *cf_kernels__avx512vnni(void);
 const cf_kernels *cf_kernels__avx512(void);
-const cf_kernels *cf_kernels__avxvnni(void);
+const cf_kernels *cf_kernels__avx2vnni(void);
 const cf_kernels *cf_kernels__avx2(void);
 /* ARM64 */
 const cf_kernels *cf_kernels__neoni8mm(void);

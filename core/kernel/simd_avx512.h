@@ -1,8 +1,8 @@
 /*
  * simd_avx512.h - the vector operations of simd.h with 512 bits.
  *
- * Needs AVX-512 F, BW, DQ and VL; with CF_HAS_DOT also VNNI, with
- * CF_HAS_VBMI also VBMI.  Private to core/kernel.
+ * Needs AVX-512 F, BW, DQ and VL; with CF_HAS_DOT also VNNI.
+ * Private to core/kernel.
  */
 #ifndef CF_CORE_KERNEL_SIMD_AVX512_H
 #define CF_CORE_KERNEL_SIMD_AVX512_H
