@@ -91,6 +91,8 @@ CF_MUST_USE cf_status cf_import_file(cf_store *store, const char *path,
 
 struct cf_trail;
 struct cf_trail_message;
+/* A session's message in the form that all rooms share; NULL without memory. */
+struct json_t *cf_session_message(const struct cf_trail_message *m);
 /* Takes a session's file (storage/trail.h) into the history, and finds one
  * message's turn there: what shows a session opens it so. */
 CF_MUST_USE cf_status cf_session_keep(cf_store *store, const char *path, const struct cf_trail *t,

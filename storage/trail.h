@@ -64,6 +64,13 @@ static inline int64_t cf_trail_prompt(const cf_trail_usage *u)
     return u->input + u->cache_read + u->cache_creation;
 }
 
+/* What was found about a request when it was recorded. */
+typedef struct cf_trail_note {
+    cf_str kind, text;
+    const cf_trail_message *message; /* that it is about; NULL: none */
+    int64_t had, kept;               /* tokens, of a lost cache */
+} cf_trail_note;
+
 /* One request. */
 typedef struct cf_trail_step {
     size_t n;                  /* from 1 */
@@ -72,6 +79,8 @@ typedef struct cf_trail_step {
     cf_str stop, model;              /* empty: unknown */
     cf_trail_message **not_returned; /* [n_not_returned], replies whose reasoning it lacks */
     size_t n_not_returned;
+    const cf_trail_note *notes; /* [n_notes] */
+    size_t n_notes;
 } cf_trail_step;
 
 typedef struct cf_trail_agent {
@@ -117,7 +126,7 @@ typedef struct cf_trail_left_out {
 
 typedef struct cf_trail {
     cf_arena arena;
-    const char *format; /* "claude-code", "codex", "opencode", "gemini", "qwen", "pi", "otel" */
+    const char *format; /* "claude-code", "codex", "opencode", "gemini", "qwen", "pi", "otel", "proxy" */
     cf_str path, id, title, folder, version;
     int64_t started_ms, ended_ms; /* 0: unknown */
     const cf_str *models;         /* [n_models], in order of first use */
@@ -136,13 +145,15 @@ typedef struct cf_trails {
 
 typedef struct cf_trail_options {
     size_t max_bytes;  /* of a file that are read, at whole lines; 0: all */
+    const char *id;    /* of a history the session that is read; NULL, "": all */
     cf_cancel *cancel; /* ends with CF_ECANCELLED; may be NULL */
     /* Told how much of a file has been read; may be NULL. */
     void (*progress)(void *ud, uint64_t done, uint64_t all);
     void *ud;
 } cf_trail_options;
 
-/* Reads the sessions of a file or a folder (files by path).  CF_EFORMAT where
+/* Reads the sessions of a file, of a folder (files by path), or of a history's
+ * traffic (the 1,000 newest).  CF_EFORMAT where
  * nothing is a session, CF_ENOTFOUND, CF_EIO, CF_ENOMEM, CF_ECANCELLED; `out`
  * is empty then. */
 CF_MUST_USE cf_status cf_trails_read(cf_trails *out, const char *path, const cf_trail_options *opts,
@@ -174,7 +185,7 @@ typedef enum cf_trail_finding_kind {
     CF_TRAIL_CUT_REPLY,
     CF_TRAIL_REASONING_NOT_RETURNED,
     CF_TRAIL_AGENT_UNUSED,
-    CF_TRAIL_FINDING_COUNT
+    CF_TRAIL_RECORDED /* by the proxy; its name is that of the finding */
 } cf_trail_finding_kind;
 
 typedef struct cf_trail_finding {
@@ -197,7 +208,7 @@ typedef struct cf_trail_findings {
     size_t n;
 } cf_trail_findings;
 
-const char *cf_trail_finding_name(cf_trail_finding_kind kind);
+cf_str cf_trail_finding_name(const cf_trail_finding *f);
 
 /* The rules are in docs/sessions.md.  Branches never count.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_trail_find(cf_trail_findings *out, const cf_trail *t, cf_error *err);

@@ -246,6 +246,17 @@ static bool is_ambiguous(const request *r)
     return n_lengths + n_codings > 1 || n_hosts > 1 || n_origins > 1 || n_sites > 1;
 }
 
+/* Whether the body that is announced is too large, however many digits say so. */
+static bool is_announced_too_large(const request *r)
+{
+    cf_str length = header(r, "Content-Length");
+    size_t n = 0;
+    for (size_t i = 0; i < length.n && n <= CF_HTTP_BODY_MAX; i++) {
+        n = length.p[i] >= '0' && length.p[i] <= '9' ? 10 * n + (size_t)(length.p[i] - '0') : n;
+    }
+    return n > CF_HTTP_BODY_MAX;
+}
+
 /* The status of a refusal, and why; 0 for a client that may ask. */
 static unsigned refuses(request *r, const char **why)
 {
@@ -257,6 +268,10 @@ static unsigned refuses(request *r, const char **why)
     if (is_ambiguous(r)) {
         *why = "this request's headers, length, coding, host or origin are not clear";
         return MHD_HTTP_BAD_REQUEST;
+    }
+    if (is_announced_too_large(r)) {
+        *why = "the body of this request is too large";
+        return MHD_HTTP_CONTENT_TOO_LARGE;
     }
     if (is_foreign_origin(r)) {
         *why = "this request came from a page of another origin";

@@ -40,7 +40,7 @@ static json_t *calls_of(const cf_trail_message *m, cf_jb *b)
     return list;
 }
 
-static json_t *message_of(const cf_trail_message *m)
+json_t *cf_session_message(const cf_trail_message *m)
 {
     cf_jb b = CF_JB_INIT;
     cf_jb_object(&b, NULL);
@@ -64,7 +64,7 @@ static cf_status put_message(talk *k, const cf_trail_event *e, cf_uuid *last, bo
 {
     const cf_trail_message *m = e->as.message;
     cf_store_turn *turn;
-    CF_TRY(cf_build__say(k->im->cur, message_of(m), &turn, err));
+    CF_TRY(cf_build__say(k->im->cur, cf_session_message(m), &turn, err));
     turn->parent = *is_first_of && e->is_branch ? k->turns[e->branch] : *last;
     turn->created_ms = m->time_ms;
     *is_first_of = false;
@@ -221,7 +221,7 @@ static cf_status find_turn(cf_store *store, cf_uuid conversation, const cf_trail
 {
     cf_arena a;
     cf_store_tree tree;
-    json_t *v = message_of(m);
+    json_t *v = cf_session_message(m);
     cf_arena_init(&a, 0);
     cf_status st = v != NULL ? CF_OK : cf_sql__oom(err);
     CF_THEN(st, cf_store_get_tree(store, conversation, 0, &a, &tree, err));
@@ -257,7 +257,8 @@ cf_status cf_session_keep(cf_store *store, const char *path, const cf_trail *t, 
 
 static bool claims_file(const char *path)
 {
-    return cf_trail_sniff(path) != NULL;
+    const char *format = cf_trail_sniff(path);
+    return format != NULL && strcmp(format, "proxy") != 0; /* the history has it */
 }
 
 const cf_xchg_format cf_xchg_session = {

@@ -217,7 +217,15 @@ cf_status trail_read_opencode_db(cf_trails *out, const trail_source *s, cf_error
 cf_status trail_read_otel(cf_trails *out, const trail_source *s, cf_error *err);
 cf_status trail_read_pi(cf_trails *out, const trail_source *s, cf_error *err);
 cf_status trail_read_qwen(cf_trails *out, const trail_source *s, cf_error *err);
-/* Whether a database is opencode's: it has sessions, messages and parts. */
+cf_status trail_read_traffic(cf_trails *out, const trail_source *s, cf_error *err);
+/* Whether a database is opencode's, or a history of ours. */
 bool trail_is_opencode_db(const char *path);
+bool trail_is_history(const char *path);
+
+/* Whether a database has three tables: "('a', 'b', 'c')". */
+bool trail_has_tables(const char *path, const char *names);
+/* Opens one to be read, whoever wrote it. */
+typedef struct cf_sql cf_sql;
+CF_MUST_USE cf_status trail_open_db(cf_sql *sql, const trail_source *s, cf_error *err);
 
 #endif

@@ -226,6 +226,25 @@ static void check_cache(finder *f, state *s, const cf_trail_step *now, size_t at
     x->limit = now->used.cache_read;
 }
 
+/* What the proxy found: also why the cache was lost, which it alone knows. */
+static bool see_notes(finder *f, const cf_trail_step *now, size_t at)
+{
+    bool has_cache = false;
+    for (size_t i = 0; i < now->n_notes; i++) {
+        const cf_trail_note *note = &now->notes[i];
+        bool is_cache = cf_str_is(note->kind, "cache-lost");
+        cf_trail_finding *x = say(f, is_cache ? CF_TRAIL_CACHE_LOST : CF_TRAIL_RECORDED, at, "%.*s",
+                                  shown(note->text, 390), note->text.p);
+        has_cache = has_cache || is_cache;
+        x->name = note->kind;
+        x->message = note->message != NULL ? note->message->n : 0;
+        x->step = is_cache ? now->n : 0;
+        x->tokens = note->had;
+        x->limit = note->kept;
+    }
+    return has_cache;
+}
+
 static void check_window(finder *f, state *s, const cf_trail_step *now, size_t at)
 {
     int64_t window = cf_trail_window(now->model),
@@ -244,7 +263,9 @@ static void check_window(finder *f, state *s, const cf_trail_step *now, size_t a
 static void see_step(finder *f, state *s, size_t at)
 {
     const cf_trail_step *now = f->t->events[at].as.step;
-    check_cache(f, s, now, at);
+    if (!see_notes(f, now, at)) {
+        check_cache(f, s, now, at);
+    }
     check_window(f, s, now, at);
     if (cf_str_is(now->stop, "max_tokens") || cf_str_is(now->stop, "length")) {
         size_t n = now->message != NULL ? now->message->n : 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "storage/db/store_sql.h"
 #include "storage/trail/trail_build.h"
 
 /* ---- recognition --------------------------------------------------------- */
@@ -78,6 +79,7 @@ static const format formats[] = {{"otel", is_otel, trail_read_otel, false},
                                  {"qwen", is_qwen, trail_read_qwen, false},
                                  {"claude-code", is_claude, trail_read_claude, false}};
 static const format opencode_db = {"opencode", NULL, trail_read_opencode_db, false};
+static const format history_db = {"proxy", NULL, trail_read_traffic, false};
 
 /* NULL: it says nothing. */
 static const format *format_of(const json_t *v)
@@ -99,7 +101,9 @@ static cf_status sniff(const format **out, const char *path, cf_str text, cf_err
     json_t *v = NULL;
     *out = NULL;
     if (cf_str_begins(text, "SQLite format 3")) {
-        *out = trail_is_opencode_db(path) ? &opencode_db : NULL;
+        *out = trail_is_opencode_db(path) ? &opencode_db
+               : trail_is_history(path)   ? &history_db
+                                          : NULL;
         return CF_OK;
     }
     while (*out == NULL && l.line < LINES && (l.at < LOOK || l.line == 0) &&
@@ -149,6 +153,43 @@ const char *cf_trail_sniff(const char *path)
     const format *f = NULL; /* a file that cannot be read is of no format */
     cf_ignore(look(&f, path, &(cf_trail_options){.max_bytes = 4 << 20}, NULL));
     return f != NULL ? f->name : NULL;
+}
+
+/* ---- databases ----------------------------------------------------------- */
+
+/* Beside a live database its log is written; a read-only folder has none. */
+static cf_status open_db(cf_sql *sql, const char *path, cf_error *err)
+{
+    cf_sql__setup();
+    cf_status st = cf_sql__open(sql, path, CF_SQL_READ, 2000, err);
+    return st == CF_OK || st == CF_ENOMEM ? st : cf_sql__open(sql, path, CF_SQL_FROZEN, 2000, err);
+}
+
+bool trail_has_tables(const char *path, const char *names)
+{
+    cf_sql sql = {0};
+    int64_t n = 0;
+    char text[160];
+    snprintf(text, sizeof text,
+             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN %s", names);
+    cf_status st = open_db(&sql, path, NULL);
+    CF_THEN(st, cf_sql__int(&sql, &n, 0, NULL, text, ""));
+    cf_sql__close(&sql);
+    return st == CF_OK && n == 3;
+}
+
+cf_status trail_open_db(cf_sql *sql, const trail_source *s, cf_error *err)
+{
+    enum { VALUE_MAX = 128 << 20, HOUR_S = 3600 };
+    CF_TRY(open_db(sql, s->paths[0], err));
+    sql->deadline_us = cf_os_monotonic_us() + UINT64_C(1000000) * HOUR_S;
+    sql->cancel = s->opts->cancel;
+    (void)sqlite3_limit(sql->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+    cf_status st = cf_sql__refuse_computed(sql, err);
+    if (st != CF_OK) {
+        cf_sql__close(sql);
+    }
+    return st;
 }
 
 /* ---- folders ------------------------------------------------------------- */

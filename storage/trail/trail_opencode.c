@@ -289,41 +289,17 @@ static cf_status read_sessions(trail_family *f, cf_sql *sql, cf_error *err)
     return s;
 }
 
-/* Beside a live database its log is written; a read-only folder has none. */
-static cf_status open_db(cf_sql *sql, const char *path, cf_error *err)
-{
-    cf_sql__setup();
-    cf_status st = cf_sql__open(sql, path, CF_SQL_READ, 2000, err);
-    return st == CF_OK || st == CF_ENOMEM ? st : cf_sql__open(sql, path, CF_SQL_FROZEN, 2000, err);
-}
-
 bool trail_is_opencode_db(const char *path)
 {
-    cf_sql sql = {0};
-    int64_t n = 0;
-    if (open_db(&sql, path, NULL) != CF_OK) {
-        return false;
-    }
-    cf_status st =
-        cf_sql__int(&sql, &n, 0, NULL,
-                    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN "
-                    "('session', 'message', 'part')",
-                    "");
-    cf_sql__close(&sql);
-    return st == CF_OK && n == 3;
+    return trail_has_tables(path, "('session', 'message', 'part')");
 }
 
 cf_status trail_read_opencode_db(cf_trails *out, const trail_source *src, cf_error *err)
 {
-    enum { VALUE_MAX = 128 << 20, HOUR_S = 3600 };
     cf_sql sql = {0};
     trail_family f;
-    CF_TRY(open_db(&sql, src->paths[0], err));
-    sql.deadline_us = cf_os_monotonic_us() + UINT64_C(1000000) * HOUR_S;
-    sql.cancel = src->opts->cancel;
-    (void)sqlite3_limit(sql.db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
-    cf_status s = cf_sql__refuse_computed(&sql, err);
-    CF_THEN(s, trail_family_begin(&f, "opencode", src, err));
+    CF_TRY(trail_open_db(&sql, src, err));
+    cf_status s = trail_family_begin(&f, "opencode", src, err);
     if (s == CF_OK) {
         s = trail_family_put(&f, read_sessions(&f, &sql, err), put_thread, out, err);
     }

@@ -8,13 +8,13 @@
 #include "core/base/utf8.h"
 #include "core/json/json_writer.h"
 
-const char *cf_trail_finding_name(cf_trail_finding_kind kind)
+cf_str cf_trail_finding_name(const cf_trail_finding *f)
 {
     static const char *const names[] = {
         "compacted",     "repeated",   "invalid-call", "no-result", "no-call",
         "error-ignored", "cache-lost", "nearly-full",  "cut-reply", "reasoning-not-returned",
         "agent-unused"};
-    return names[kind];
+    return f->kind == CF_TRAIL_RECORDED ? f->name : cf_str_from(names[f->kind]);
 }
 
 int64_t cf_trail_window(cf_str model)
@@ -375,7 +375,7 @@ void cf_trail_write_finding(cf_buf *out, const cf_trail_finding *f)
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "event", "finding");
-    cf_jw_text(&w, "finding", cf_trail_finding_name(f->kind));
+    cf_jw_str(&w, "finding", cf_trail_finding_name(f));
     if (f->kind == CF_TRAIL_COMPACTED) {
         put_lost(&w, f);
     } else if (f->kind == CF_TRAIL_REPEATED) {
@@ -386,9 +386,12 @@ void cf_trail_write_finding(cf_buf *out, const cf_trail_finding *f)
         cf_jw_uint(&w, "step", f->step);
         cf_jw_int(&w, is_cache ? "had" : "tokens", f->tokens);
         cf_jw_int(&w, is_cache ? "kept" : "window", f->limit);
+        if (f->message != 0) {
+            cf_jw_uint(&w, "message", f->message);
+        }
     } else {
         cf_jw_uint(&w, "message", f->message);
-        if (f->name.n != 0) {
+        if (f->name.n != 0 && f->kind != CF_TRAIL_RECORDED) {
             cf_jw_str(&w, "name", f->name);
         }
         if (f->why != NULL) {

@@ -73,3 +73,12 @@ void cf_agent_traces(cf_buf *out, const char *history)
 {
     cf_buf_addf(out, "%s.traces.jsonl", history);
 }
+
+cf_status cf_agent_places_with(cf_buf *out, const char *history, cf_error *err)
+{
+    CF_TRY(cf_agent_places(out, err));
+    cf_buf_add(out, history, strlen(history) + 1);
+    cf_agent_traces(out, history);
+    cf_buf_addc(out, '\0');
+    return cf_buf_check(out, err);
+}

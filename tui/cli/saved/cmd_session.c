@@ -9,6 +9,7 @@
 #include "core/base/os.h"
 #include "tui/cli/answers/session_text.h"
 #include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/progress.h"
 
 typedef struct asked {
     bool findings;
@@ -36,7 +37,7 @@ static cf_status print_one(cf_cli *cli, const asked *a, const cf_trail *t, cf_er
     if (st == CF_OK && cli->is_json) {
         cf_trail_write(&cli->out, t, a->findings ? &found : NULL);
     } else if (st == CF_OK) {
-        st = cf_trail_steps_make(&steps, t, &found, a->prices != NULL ? &a->list : NULL, err);
+        st = cf_trail_steps_make(&steps, t, &found, &a->list, err);
     }
     if (st == CF_OK && !cli->is_json) {
         cf_session_text(&cli->out, t, &steps, &found);
@@ -54,35 +55,39 @@ static bool is_number(const char *s)
     return s[0] != '\0' && strspn(s, "0123456789") == strlen(s);
 }
 
-static cf_status context_of(cf_trail_context *out, const cf_trail *t, const char *n, cf_error *err)
+static cf_status place_of(size_t *at, const cf_trail *t, const char *n, cf_error *err)
 {
-    size_t at = cf_trail_step_at(t, (size_t)strtoull(n, NULL, 10));
-    if (at == SIZE_MAX) {
-        return cf_fail(err, CF_EINVAL, "there is no step %s: this session has %zu", n, t->n_steps);
-    }
-    return cf_trail_context_make(out, t, at, err);
+    *at = cf_trail_step_at(t, (size_t)strtoull(n, NULL, 10));
+    return *at != SIZE_MAX ? CF_OK
+                           : cf_fail(err, CF_EINVAL, "there is no step %s: this session has %zu", n,
+                                     t->n_steps);
 }
 
 static cf_status print_diff(cf_cli *cli, const cf_trail *t, const char *a, const char *b,
                             cf_error *err)
 {
-    cf_trail_context before = {0}, after = {0};
-    cf_trail_diff d = {0};
-    const cf_tokenizer *tokenizer = NULL;
-    cf_status st = CF_OK;
-    if (cli->model.n != 0) {
+    cf_session_change c = {.n_same = 0};
+    cf_session_how how = {.tokenizer = NULL};
+    cf_buf source = CF_BUF_INIT;
+    const char *from;
+    size_t before, after;
+    cf_status st = place_of(&before, t, a, err);
+    CF_THEN(st, place_of(&after, t, b, err));
+    if (st == CF_OK && cli->model.n != 0) {
         st = cf_open_engine(&cli->opened.engine, &cli->open, true, err);
-        tokenizer = st == CF_OK ? cf_engine_tokenizer(cli->opened.engine) : NULL;
+        how.tokenizer = st == CF_OK ? cf_engine_tokenizer(cli->opened.engine) : NULL;
     }
-    CF_THEN(st, context_of(&before, t, a, err));
-    CF_THEN(st, context_of(&after, t, b, err));
-    CF_THEN(st, cf_trail_diff_make(&d, &before, &after, err));
-    CF_THEN(st, cli->is_json ? cf_session_diff_json(&cli->out, &d, tokenizer, err)
-                             : cf_session_diff_text(&cli->out, &d, tokenizer, err));
-    CF_THEN(st, cf_buf_check(&cli->out, err));
-    cf_trail_diff_deinit(&d);
-    cf_trail_context_deinit(&before);
-    cf_trail_context_deinit(&after);
+    if (st == CF_OK && (cli->model.n != 0 || cli->open.template_name != NULL)) {
+        st = cf_open_template_source(&source, &from, &cli->open, cli->opened.engine, err);
+        how.template_source = cf_buf_str(&source);
+    }
+    CF_THEN(st, cf_session_change_make(&c, t, before, after, &how, err));
+    if (st == CF_OK) {
+        (cli->is_json ? cf_session_diff_json : cf_session_diff_text)(&cli->out, &c);
+        st = cf_buf_check(&cli->out, err);
+    }
+    cf_session_change_deinit(&c);
+    cf_buf_deinit(&source);
     return st;
 }
 
@@ -102,6 +107,11 @@ static cf_status print_all(cf_cli *cli, const asked *a, const cf_trails *trails,
                              : print_one(cli, a, trails->v[i], err);
     }
     return st;
+}
+
+static void show_progress(void *ud, uint64_t done, uint64_t all)
+{
+    cf_progress_show(ud, (size_t)done, (size_t)all);
 }
 
 static int run_session(cf_cli *cli, void *state)
@@ -124,9 +134,13 @@ static int run_session(cf_cli *cli, void *state)
         cli->screen->check(&err) == CF_OK) {
         return cf_cli_steps(cli, path);
     }
-    const cf_trail_options opts = {.cancel = cf_cli_cancel()};
-    cf_status st = a->prices != NULL ? cf_trail_prices_read(&a->list, a->prices, &err) : CF_OK;
+    cf_progress progress;
+    const cf_trail_options opts = {
+        .cancel = cf_cli_cancel(), .progress = show_progress, .ud = &progress};
+    cf_status st = cf_session_prices(&a->list, a->prices, &err);
+    cf_progress_start(&progress, "reading the session");
     CF_THEN(st, cf_trails_read(&trails, path, &opts, &err));
+    cf_progress_end(&progress);
     CF_THEN(st, print_all(cli, a, &trails, second, &err));
     cf_trails_deinit(&trails);
     cf_trail_prices_deinit(&a->list);

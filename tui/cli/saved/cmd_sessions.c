@@ -76,16 +76,14 @@ static cf_status print_place(cf_cli *cli, const char *path, size_t *n, cf_error 
     return st;
 }
 
-/* Where agents keep sessions, and the traces beside the history. */
+/* Where agents keep sessions, the history, and the traces beside it. */
 static cf_status find_places(cf_buf *places, const cf_cli *cli, cf_error *err)
 {
     char *db;
-    CF_TRY(cf_agent_places(places, err));
     CF_TRY(cf_open_store_path(&cli->open, &db, err));
-    cf_agent_traces(places, db);
-    cf_buf_addc(places, '\0');
+    cf_status st = cf_agent_places_with(places, db, err);
     cf_free(db);
-    return cf_buf_check(places, err);
+    return st;
 }
 
 static int run_sessions(cf_cli *cli, void *state)

@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/json/json.h"
 #include "storage/trail.h"
+#include "tui/serve/record/record_impl.h"
 
 /* Later traces are refused: the file is not deleted by itself. */
 static const off_t file_max = 1LL << 30;
@@ -94,7 +95,6 @@ static void answer_json(const cf_http_request *r, cf_http_answer *a, const char 
 static const char *refusal(const cf_http_request *r, unsigned *status)
 {
     cf_str type = cf_http_header_get(r->headers, r->n_headers, "Content-Type");
-    cf_str packed = cf_http_header_get(r->headers, r->n_headers, "Content-Encoding");
     *status = 404;
     if (!cf_str_is(r->path, "/v1/traces")) {
         return "only /v1/traces is here: logs and metrics hold no sessions";
@@ -106,9 +106,6 @@ static const char *refusal(const cf_http_request *r, unsigned *status)
     *status = 415;
     if (!cf_str_begins(type, "application/json")) {
         return "only JSON is read: OTEL_EXPORTER_OTLP_PROTOCOL=http/json";
-    }
-    if (packed.n != 0 && !cf_str_is(packed, "identity")) {
-        return "compressed bodies are not read: OTEL_EXPORTER_OTLP_COMPRESSION=none";
     }
     return NULL;
 }
@@ -141,16 +138,24 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     cf_trails trails = {0};
     cf_error err;
     unsigned status;
+    cf_buf room = CF_BUF_INIT;
+    cf_str body;
     taken.why = refusal(r, &status);
     if (taken.why != NULL) {
         cf_http_fail(r, a, status, "not_read", taken.why);
     } else {
-        cf_status st = take(o, r->body, &taken, &trails, &err);
+        cf_status st = cf_record__decode(
+            &body, &room, cf_http_header_get(r->headers, r->n_headers, "Content-Encoding"), r->body,
+            &err);
+        CF_THEN(st, take(o, body, &taken, &trails, &err));
         if (st == CF_OK) {
             answer_json(r, a, "{\"partialSuccess\":{}}");
         } else {
             taken.why = err.text;
-            status = st == CF_EFORMAT ? 400 : st == CF_ELIMIT ? 507 : 500;
+            status = st == CF_EFORMAT        ? 400
+                     : st == CF_EUNSUPPORTED ? 415
+                     : st == CF_ELIMIT       ? 507
+                                             : 500;
             cf_http_fail(r, a, status, "not_kept", err.text);
         }
     }
@@ -158,6 +163,7 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
         o->o.told(o->o.ud, &taken);
     }
     cf_trails_deinit(&trails);
+    cf_buf_deinit(&room);
 }
 
 cf_status cf_otlp_new(cf_otlp **out, const cf_otlp_options *options, cf_error *err)

@@ -1,5 +1,5 @@
 /*
- * record_decode.c - undoes the Content-Encoding of an answer, for reading; what
+ * record_decode.c - undoes the Content-Encoding of a body, for reading; what
  * is passed on and kept stays as it came.
  */
 #include <zlib.h>
@@ -38,10 +38,10 @@ static cf_status inflate_all(z_stream *z, cf_buf *room, cf_error *err)
             return CF_OK;
         }
         if (rc != Z_OK) {
-            return cf_fail(err, CF_EFORMAT, "the answer's gzip is damaged");
+            return cf_fail(err, CF_EFORMAT, "the body's gzip is damaged");
         }
         if (room->n > DECODED_MAX) {
-            return cf_fail(err, CF_ELIMIT, "an answer of more than %d MiB", DECODED_MAX >> 20);
+            return cf_fail(err, CF_ELIMIT, "a body of more than %d MiB", DECODED_MAX >> 20);
         }
     }
 }
@@ -54,7 +54,7 @@ cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str i
     }
     if (!cf_http_name_is(encoding, "gzip") && !cf_http_name_is(encoding, "x-gzip") &&
         !cf_http_name_is(encoding, "deflate")) {
-        return cf_fail(err, CF_EUNSUPPORTED, "the answer is encoded as %.*s, which is not read",
+        return cf_fail(err, CF_EUNSUPPORTED, "the body is encoded as %.*s, which is not read",
                        (int)(encoding.n < 40 ? encoding.n : 40), encoding.p);
     }
     union {

@@ -88,7 +88,7 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x);
 /* Reads more of the answer, and shows it to programs that watch the history. */
 void cf_record__show_live(const cf_recorder_options *o, cf_record *x, const cf_record__piece *more);
 
-/* The answer's bytes without their Content-Encoding: *out is `in` itself, or
+/* A body without its Content-Encoding: *out is `in` itself, or
  * made in `room`.  CF_EUNSUPPORTED for an encoding that is not known. */
 CF_MUST_USE cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str in,
                                         cf_error *err);

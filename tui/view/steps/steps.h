@@ -10,6 +10,7 @@
 
 #include "storage/trail.h"
 #include "tui/app/app.h"
+#include "tui/lab/talk/session_lines.h"
 #include "tui/widget/list.h"
 
 typedef enum cf_steps_kind {
@@ -36,10 +37,10 @@ typedef struct cf_steps_reading {
     uint64_t bytes; /* of the file, where it was read whole; 0: its head alone */
 } cf_steps_reading;
 
-/* `id` names the session, "" the first one, which also stands for one that is
- * not there. */
-CF_MUST_USE cf_status cf_steps_read(cf_steps_reading *out, const char *path, const char *id,
-                                    size_t max_bytes, cf_cancel *cancel, cf_error *err);
+/* The options' id names the session, "" the first one, which also stands for one
+ * that is not there. */
+CF_MUST_USE cf_status cf_steps_read(cf_steps_reading *out, const char *path,
+                                    const cf_trail_options *opts, cf_error *err);
 void cf_steps_reading_deinit(cf_steps_reading *r);
 /* Bytes of the file now; 0: not to be seen. */
 uint64_t cf_steps_file_bytes(const char *path);
@@ -69,15 +70,22 @@ typedef struct cf_steps_view {
     bool *is_folded; /* [steps.n_agents], heap */
     cf_list list;
     bool shows_diff;
+    cf_session_how how; /* what the diff counts with: the workbench's model and template */
+    atomic_int percent; /* of the file that is read */
+    cf_buf detail;      /* the lower pane's text, of this event */
+    size_t detail_at;
+    bool detail_is_diff;
     int scroll; /* lines of the lower pane */
 } cf_steps_view;
 
 /* The lines anew, after reading or folding; the cursor stays on its event. */
 CF_MUST_USE cf_status cf_steps_lines(cf_steps_view *v, cf_error *err);
 const cf_trail *cf_steps_trail(const cf_steps_view *v);
+/* Whether a finding is at a line. */
+bool cf_steps_is_marked(const cf_steps_view *v, const cf_steps_line *line);
 
 void cf_steps_draw(cf_steps_view *v, cf_grid *g, cf_rect r);
-/* Appends the lower pane's text. */
-void cf_steps_detail(cf_buf *out, const cf_steps_view *v);
+/* The lower pane's text. */
+const char *cf_steps_detail(cf_steps_view *v);
 
 #endif

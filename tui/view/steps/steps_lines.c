@@ -11,28 +11,48 @@
 uint64_t cf_steps_file_bytes(const char *path)
 {
     struct stat s;
-    return stat(path, &s) == 0 && s.st_size > 0 ? (uint64_t)s.st_size : 0;
+    cf_buf log = CF_BUF_INIT;
+    uint64_t n = stat(path, &s) == 0 && s.st_size > 0 ? (uint64_t)s.st_size : 0;
+    cf_buf_addf(&log, "%s-wal", path); /* what a database has not taken over */
+    n += !log.failed && stat(cf_buf_cstr(&log), &s) == 0 ? (uint64_t)s.st_size : 0;
+    cf_buf_deinit(&log);
+    return n;
 }
 
-cf_status cf_steps_read(cf_steps_reading *out, const char *path, const char *id, size_t max_bytes,
-                        cf_cancel *cancel, cf_error *err)
+cf_status cf_steps_read(cf_steps_reading *out, const char *path, const cf_trail_options *opts,
+                        cf_error *err)
 {
-    const cf_trail_options opts = {.max_bytes = max_bytes, .cancel = cancel};
-    *out = (cf_steps_reading){.bytes = max_bytes == 0 ? cf_steps_file_bytes(path) : 0};
-    cf_status st = cf_trails_read(&out->trails, path, &opts, err);
+    cf_trail_prices prices = {.n = 0};
+    *out = (cf_steps_reading){.bytes = opts->max_bytes == 0 ? cf_steps_file_bytes(path) : 0};
+    cf_status st = cf_trails_read(&out->trails, path, opts, err);
     if (st == CF_OK && out->trails.n == 0) {
         st = cf_fail(err, CF_ENOTFOUND, "%s has no session", path);
     }
     for (size_t i = 0; st == CF_OK && i < out->trails.n; i++) {
-        out->which = cf_str_is(out->trails.v[i]->id, id) ? i : out->which;
+        out->which = cf_str_is(out->trails.v[i]->id, opts->id) ? i : out->which;
     }
     const cf_trail *t = st == CF_OK ? out->trails.v[out->which] : NULL;
+    CF_THEN(st, cf_session_prices(&prices, NULL, err));
     CF_THEN(st, cf_trail_find(&out->found, t, err));
-    CF_THEN(st, cf_trail_steps_make(&out->steps, t, &out->found, NULL, err));
+    CF_THEN(st, cf_trail_steps_make(&out->steps, t, &out->found, &prices, err));
+    cf_trail_prices_deinit(&prices);
     if (st != CF_OK) {
         cf_steps_reading_deinit(out);
     }
     return st;
+}
+
+bool cf_steps_is_marked(const cf_steps_view *v, const cf_steps_line *line)
+{
+    if (line->kind == CF_STEPS_STEP) {
+        return v->now.steps.rows[line->row].n_findings != 0;
+    }
+    for (size_t i = 0; i < v->now.found.n; i++) {
+        if (v->now.found.v[i].at == line->at) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void cf_steps_reading_deinit(cf_steps_reading *r)

@@ -55,6 +55,7 @@ static void steps_close(cf_app *app)
     cf_free(v->names);
     cf_free(v->path);
     cf_free(v->id);
+    cf_buf_deinit(&v->detail);
 }
 
 /* Takes a reading in place of the one before; what was unfolded stays so. */
@@ -77,6 +78,7 @@ static void take_reading(cf_app *app, cf_steps_reading *r)
     v->now = *r;
     *r = (cf_steps_reading){0};
     v->has_session = true;
+    v->detail_at = SIZE_MAX;
     if (cf_steps_lines(v, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
@@ -91,10 +93,18 @@ typedef struct job {
     cf_steps_reading got;
 } job;
 
+static void job_progress(void *ud, uint64_t done, uint64_t all)
+{
+    job *j = ud;
+    atomic_store(&state(j->app)->percent, all != 0 ? (int)(done * 100 / all) : 0);
+}
+
 static cf_status job_run(void *ud, cf_runner *runner, cf_error *err)
 {
     job *j = ud;
-    return cf_steps_read(&j->got, j->path, j->id, 0, cf_runner_cancel_flag(runner), err);
+    const cf_trail_options opts = {
+        .id = j->id, .cancel = cf_runner_cancel_flag(runner), .progress = job_progress, .ud = j};
+    return cf_steps_read(&j->got, j->path, &opts, err);
 }
 
 static void job_end(void *ud, cf_status status, const cf_error *err)
@@ -138,6 +148,7 @@ static void start_reading(cf_app *app)
                           .drop = job_drop,
                           .ud = j,
                           .gives_way = true};
+    atomic_store(&v->percent, 0);
     v->is_reading = cf_lab_start_reading(app->lab, &task, &err) == CF_OK;
 }
 
@@ -244,12 +255,9 @@ static void start_list(cf_app *app)
         return;
     }
     l->app = app;
-    cf_status st = cf_agent_places(&l->places, &err);
-    if (st == CF_OK && app->store != NULL) {
-        cf_agent_traces(&l->places, cf_store_path(app->store));
-        cf_buf_addc(&l->places, '\0');
-        st = cf_buf_check(&l->places, &err);
-    }
+    cf_status st = app->store != NULL
+                       ? cf_agent_places_with(&l->places, cf_store_path(app->store), &err)
+                       : cf_agent_places(&l->places, &err);
     const cf_task task = {.name = "looking for sessions",
                           .run = list_run,
                           .take = list_take,
@@ -286,7 +294,8 @@ static void open_path(cf_app *app, cf_str path, cf_str session)
     v->list = (cf_list){0};
     v->scroll = 0;
     v->shows_diff = false;
-    if (cf_steps_read(&head, copy, id, HEAD_BYTES, NULL, &err) == CF_OK) {
+    const cf_trail_options opts = {.max_bytes = HEAD_BYTES, .id = id};
+    if (cf_steps_read(&head, copy, &opts, &err) == CF_OK) {
         if (id[0] == '\0' || cf_str_is(head.trails.v[head.which]->id, id)) {
             take_reading(app, &head);
         }
@@ -319,11 +328,14 @@ static bool steps_step(cf_app *app)
 {
     cf_steps_view *v = state(app);
     uint64_t now = cf_os_monotonic_us();
-    if (cf_app_view(app) != CF_VIEW_STEPS || v->path == NULL || v->is_reading ||
+    if (cf_app_view(app) != CF_VIEW_STEPS || v->path == NULL ||
         now < v->looked_us + EVERY_MS * 1000ULL) {
         return false;
     }
     v->looked_us = now;
+    if (v->is_reading) {
+        return true;
+    }
     if (cf_steps_file_bytes(v->path) != v->now.bytes) {
         start_reading(app);
     }
@@ -423,27 +435,13 @@ static void cmd_diff(cf_app *app)
     v->scroll = 0;
 }
 
-static bool is_marked(const cf_steps_view *v, size_t i)
-{
-    const cf_steps_line *line = &v->lines[i];
-    if (line->kind == CF_STEPS_STEP) {
-        return v->now.steps.rows[line->row].n_findings != 0;
-    }
-    for (size_t k = 0; k < v->now.found.n; k++) {
-        if (v->now.found.v[k].at == line->at) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void cmd_finding(cf_app *app, int by)
 {
     cf_steps_view *v = state(app);
     size_t n = v->n_lines;
     for (size_t k = 1; v->path != NULL && k < n; k++) {
         size_t i = (v->list.cursor + (by > 0 ? k : n - k)) % n;
-        if (is_marked(v, i)) {
+        if (cf_steps_is_marked(v, &v->lines[i])) {
             v->scroll = 0;
             cf_list_go(&v->list, i);
             return;
@@ -509,8 +507,22 @@ static void steps_click(cf_app *app, int what, size_t value)
     }
 }
 
+/* What the workbench has now counts the tokens of differences. */
+static void use_engine(cf_app *app)
+{
+    cf_steps_view *v = state(app);
+    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
+    const cf_session_how how = {e->tokenizer, e->template_source};
+    if (how.tokenizer != v->how.tokenizer || how.template_source.p != v->how.template_source.p ||
+        how.template_source.n != v->how.template_source.n) {
+        v->how = how;
+        v->detail_at = SIZE_MAX;
+    }
+}
+
 static void steps_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
+    use_engine(app);
     cf_steps_draw(state(app), g, r);
 }
 
@@ -519,7 +531,8 @@ static bool steps_text(cf_app *app, cf_buf *out)
     if (line_here(state(app)) == NULL) {
         return false;
     }
-    cf_steps_detail(out, state(app));
+    use_engine(app);
+    cf_buf_adds(out, cf_steps_detail(state(app)));
     return true;
 }
 
@@ -533,7 +546,8 @@ static const cf_command steps_commands[] = {
     {"next-finding", CF_IN(CF_VIEW_STEPS), "]e w", "", "the next finding", CF_BY(cmd_finding, 1)},
     {"previous-finding", CF_IN(CF_VIEW_STEPS), "[e b", "", "the finding before",
      CF_BY(cmd_finding, -1)},
-    {"scroll-down", CF_IN(CF_VIEW_STEPS), "J", "", "scroll the lower pane down", CF_BY(cmd_scroll, 3)},
+    {"scroll-down", CF_IN(CF_VIEW_STEPS), "J", "", "scroll the lower pane down",
+     CF_BY(cmd_scroll, 3)},
     {"scroll-up", CF_IN(CF_VIEW_STEPS), "K", "", "scroll the lower pane up", CF_BY(cmd_scroll, -3)},
     {"list", CF_IN(CF_VIEW_STEPS), "h <Left>", "", "the list of sessions", CF_RUN(cmd_list)},
     CF_MOVE_ROWS(steps_move, CF_IN(CF_VIEW_STEPS)),

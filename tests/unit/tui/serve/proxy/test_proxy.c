@@ -652,6 +652,27 @@ static void on_taken(void *ud, const cf_otlp_taken *t)
     "\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\",\"attributes\":[{\"key\":"                 \
     "\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"" op "\"}}]}]}]}]}"
 
+/* What exporters send with compression. */
+static void ask_zipped(cf_http_handler handler, const char *text)
+{
+    static const cf_http_header headers[] = {{{"Content-Type", 12}, {"application/json", 16}},
+                                             {{"Content-Encoding", 16}, {"deflate", 7}}};
+    cf_arena a = {0};
+    cf_http_answer answer;
+    char room[1000];
+    uLongf n = sizeof room;
+    assert_int_equal(compress((Bytef *)room, &n, (const Bytef *)text, strlen(text)), Z_OK);
+    const cf_http_request q = {.method = cf_str_from("POST"),
+                               .path = cf_str_from("/v1/traces"),
+                               .headers = headers,
+                               .n_headers = 2,
+                               .body = cf_str_make(room, n),
+                               .arena = &a};
+    handler.answer(handler.ud, &q, &answer);
+    assert_int_equal(answer.status, 200);
+    cf_arena_deinit(&a);
+}
+
 /* Traces with requests to a model are kept, a line each; what is not is said. */
 static void test_otlp__keeps_traces(void **state)
 {
@@ -666,8 +687,12 @@ static void test_otlp__keeps_traces(void **state)
         {"/v1/traces", "Content-Type: application/json", "{\"resourceSpans\":[", "0 0  not valid JSON",
          400},
         {"/v1/traces", "Content-Type: application/x-protobuf", "x", "0 0  only JSON is read", 415},
-        {"/v1/traces", "Content-Type: application/json\nContent-Encoding: gzip", "x",
-         "0 0  compressed bodies", 415},
+        {"/v1/traces", "Content-Type: application/json\nContent-Encoding: gzip", "xyz",
+         "0 0  the body's gzip is damaged", 400},
+        {"/v1/traces", "Content-Type: application/json\nContent-Encoding: br", "x",
+         "0 0  the body is encoded as br", 415},
+        {"/v1/traces", "Content-Type: application/json\nContent-Length: 9000000000", "{}", "",
+         413},
         {"/v1/logs", "Content-Type: application/json", "{}", "0 0  only /v1/traces is here", 404},
         {"/v1/traces", "Content-Type: application/json", SPAN("chat"), "1 1  ", 200}};
     cf_error err;
@@ -692,9 +717,11 @@ static void test_otlp__keeps_traces(void **state)
         cf_buf_deinit(&out);
     }
     cf_http_server_free(server, 0);
+    ask_zipped(handler, SPAN("chat"));
+    assert_string_equal(told, "1 1  ");
     cf_otlp_free(otlp);
     T_OK(cf_os_read_file(&kept, path, 1 << 20, &err), err);
-    assert_int_equal(kept.n, 2 * (strlen(SPAN("chat")) + 1));
+    assert_int_equal(kept.n, 3 * (strlen(SPAN("chat")) + 1));
     T_OK(cf_trails_read(&trails, path, NULL, &err), err);
     assert_int_equal(trails.n, 1);
     cf_trails_deinit(&trails);
