@@ -171,7 +171,8 @@ static cf_status name_engine(cf_diff_queue *q, cf_error *err)
     CF_TRY(open_seat(q, &q->seat[0], 0, err));
     char hash[CF_HASH_TEXT + 1];
     cf_engine_hash(q->seat[0].opened.engine, hash);
-    snprintf(q->model, sizeof q->model, "%s%s%s%s", hash,
+    const char *by = cf_engine_get_info(q->seat[0].opened.engine).engine;
+    snprintf(q->model, sizeof q->model, "%s%s%s%s%s", hash, strcmp(by, "own") != 0 ? by : "",
              q->o.open.arithmetic == CF_ARITHMETIC_EXACT ? " exact"
              : q->o.open.arithmetic == CF_ARITHMETIC_8   ? " 8 bits"
                                                          : "",

@@ -47,6 +47,9 @@ void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session)
     if (info.arithmetic != CF_ARITHMETIC_16) {
         cf_buf_addf(&text, "%s\n", cf_arithmetic_name(info.arithmetic));
     }
+    if (strcmp(info.engine, "own") != 0) {
+        cf_buf_addf(&text, "by %s\n", info.engine);
+    }
     cf_cache_type cache = cf_session_cache(session);
     if (cache == CF_CACHE_Q8_0 || cache == CF_CACHE_Q4_0) {
         cf_buf_addf(&text, "cache %s\n", cf_cache_name(cache));

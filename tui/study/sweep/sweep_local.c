@@ -6,14 +6,13 @@
 
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
-#include "core/base/os.h"
 #include "tui/lab/talk/lab_template.h"
+#include "tui/study/ask/study_score.h"
 #include "tui/study/sweep/sweep_impl.h"
 
 typedef struct local {
     cf_sweep *s;
-    size_t adapter;  /* of the plan; CF_SWEEP_NONE */
-    cf_buf adapters; /* "" or what sets them apart, for the keys of cells */
+    size_t adapter; /* of the plan; CF_SWEEP_NONE */
     cf_opened engine;
     cf_template *tpl; /* the one in use, where it is not the model's */
     cf_buf source;
@@ -175,8 +174,7 @@ static void fail_all(const local *l, size_t model, size_t tpl, const cf_error *w
 static cf_status run_template(local *l, batch *b, size_t model, size_t tpl, cf_error *err)
 {
     cf_sweep *s = l->s;
-    char model_hash[CF_HASH_TEXT + 1] = "", template_hash[CF_HASH_TEXT + 1];
-    cf_buf name = CF_BUF_INIT;
+    char name[2 * CF_HASH_TEXT + 1] = "", template_hash[CF_HASH_TEXT + 1];
     cf_error why;
     cf_status st = take_template(l, tpl, &why);
     if (st == CF_ENOMEM) {
@@ -191,13 +189,12 @@ static cf_status run_template(local *l, batch *b, size_t model, size_t tpl, cf_e
     cf_str source = source_of(l);
     cf_hash_hex(template_hash, source.p, source.n);
     if (l->engine.engine != NULL) {
-        cf_engine_hash(l->engine.engine, model_hash);
+        cf_engine_hash(l->engine.engine, name);
+        cf_study_setup_hash(name + CF_HASH_TEXT, cf_backend_core_session(l->engine.backend));
     }
-    cf_buf_adds(&name, l->engine.engine != NULL ? model_hash
-                                                : cf_backend_get_info(l->engine.backend).name.p);
-    cf_buf_add(&name, l->adapters.p, l->adapters.n);
-    st = cf_buf_check(&name, err);
-    const cf_sweep__engine e = {.model = cf_buf_cstr(&name), .template_hash = template_hash};
+    const cf_sweep__engine e = {
+        .model = l->engine.engine != NULL ? name : cf_backend_get_info(l->engine.backend).name.p,
+        .template_hash = template_hash};
     for (size_t i = 0; st == CF_OK && i < s->n; i++) {
         cf_sweep_cell *c = &s->cell[i];
         if (c->is_done || c->model != model || c->adapter != l->adapter || c->tpl != tpl) {
@@ -212,53 +209,13 @@ static cf_status run_template(local *l, batch *b, size_t model, size_t tpl, cf_e
             st = run_batch(l, b, err);
         }
     }
-    cf_buf_deinit(&name);
     return st == CF_OK && b->n > 0 ? run_batch(l, b, err) : st;
-}
-
-/* What an adapter adds to a key: its bytes and its scale.  A folder's bytes are
- * those of its weights. */
-static cf_status add_adapter(cf_buf *out, const char *spec, cf_error *err)
-{
-    enum { BYTES_MAX = 1 << 30 };
-    char hash[CF_HASH_TEXT + 1];
-    const char *scale = strrchr(spec, '=');
-    const char *slash = strrchr(spec, '/');
-    scale = slash != NULL && scale != NULL && scale < slash ? NULL : scale;
-    cf_buf path = CF_BUF_INIT, bytes = CF_BUF_INIT;
-    cf_error why;
-    cf_buf_add(&path, spec, scale != NULL ? (size_t)(scale - spec) : strlen(spec));
-    if (cf_os_read_file(&bytes, cf_buf_cstr(&path), BYTES_MAX, &why) != CF_OK) {
-        cf_buf_adds(&path, "/adapter_model.safetensors");
-    }
-    cf_status st =
-        bytes.n > 0 ? CF_OK : cf_os_read_file(&bytes, cf_buf_cstr(&path), BYTES_MAX, err);
-    if (st == CF_OK) {
-        cf_hash_hex(hash, bytes.p, bytes.n);
-        cf_buf_addf(out, " %s%s", hash, scale != NULL ? scale : "");
-    }
-    CF_THEN(st, cf_buf_check(&path, err));
-    cf_buf_deinit(&path);
-    cf_buf_deinit(&bytes);
-    return st;
 }
 
 static cf_status open_engine(local *l, size_t model, cf_error *err)
 {
     cf_open_options o = cf_sweep__open_options(l->s, model, l->adapter);
-    cf_buf_restart(&l->adapters);
-    for (size_t i = 0; i < o.n_lora; i++) {
-        CF_TRY(add_adapter(&l->adapters, o.lora[i], err));
-    }
-    CF_TRY(cf_open_backend(&l->engine, &o, NULL, err));
-    size_t n = 0;
-    const cf_steering *steering = l->engine.adapters.steering;
-    const cf_steering_use *use = steering != NULL ? cf_steering_uses(steering, &n) : NULL;
-    for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(&l->adapters, " steer %s %.9g %u-%u", use[i].hash, (double)use[i].scale,
-                    use[i].first, use[i].last);
-    }
-    return cf_buf_check(&l->adapters, err);
+    return cf_open_backend(&l->engine, &o, NULL, err);
 }
 
 /* All templates with one adapter. */
@@ -271,7 +228,6 @@ static cf_status run_adapter(cf_sweep *s, batch *b, size_t model, size_t adapter
         st = run_template(&l, b, model, n > 0 ? i : CF_SWEEP_NONE, err);
     }
     drop_template(&l);
-    cf_buf_deinit(&l.adapters);
     cf_opened_close(&l.engine);
     return st;
 }
