@@ -148,6 +148,10 @@ typedef struct cf_target {
     const char *name;
     cf_str text;
     bool is_piece;
+    bool has_token; /* Inside: `token` in place of the best alternative */
+    int32_t token;
+    cf_uuid with; /* Inside: the saved conversation to patch from; nil: none */
+    bool stays;   /* Inside: the view on top stays there */
 } cf_target;
 
 /* A view: a table of functions over its own state in the app. */
@@ -185,6 +189,13 @@ typedef struct cf_view_ops {
     /* How strongly the view shades byte `off` of a prompt, 0 .. CF_SHADES - 1;
      * -1: not at all, CF_SHADES_NONE: it has no shades.  NULL: the same. */
     int (*shade)(cf_app *app, const cf_prompt *prompt, size_t off);
+    /* With shades of what was looked at: the share of bytes [from, to); lines about
+     * the part that wrote byte `off`, false: there is nothing to say; and the heads
+     * that count, in words, "+" or "-" for the layer after or before.  NULL: the
+     * shades are others. */
+    double (*share)(cf_app *app, const cf_prompt *prompt, size_t from, size_t to);
+    bool (*about)(cf_app *app, const cf_prompt *prompt, size_t off, cf_buf *out);
+    void (*heads)(cf_app *app, const char *which);
     /* The turn under the cursor; and what a view next to it shows of that
      * turn. */
     const cf_turn *(*turn)(cf_app *app);

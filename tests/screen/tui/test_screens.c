@@ -10,6 +10,8 @@
  * NAME/tiny a small random model answers, computed the same on every machine;
  * with NAME/media one that reads pictures does, by the template gemma3, and
  * with NAME/sound one that hears, by gemma4.
+ * With NAME/bundled the model in the program does, where it has one, with the
+ * tools of NAME/tools.json.
  * NAME/editor is the editor there, in place of tests/screen/editor.sh.
  * first-start begins as a first start of the program does, with examples.
  */
@@ -22,6 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/api/bundled.h"
 #include "core/base/os.h"
 #include "storage/traffic.h"
 #include "templates/builtin.h"
@@ -138,6 +141,33 @@ static void open_hearing(screen_fixture *f, cf_lab_engine *engine)
     open_media(f, engine, &tiny, cf_tiny_audio("gemma4a", NULL), "gemma4");
 }
 
+/* Every set of kernels but "ref" computes its bits. */
+static void open_bundled(screen_fixture *f, const char *script, cf_lab_engine *engine)
+{
+    cf_error err;
+    char path[512];
+    const void *bytes;
+    size_t n;
+    const cf_engine_options o = {.n_threads = 1};
+    cf_core_options with = {.family = CF_TOOLS_HERMES};
+    assert_true(cf_bundled_model(&bytes, &n));
+    T_OK(cf_engine_open_memory(&f->model, bytes, n, &o, &err), err);
+    engine->template_name = "model";
+    engine->template_source = cf_engine_chat_template(f->model, NULL);
+    T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL, &err), err);
+    with.renderer = cf_renderer_template(f->tpl);
+    engine->family = CF_TOOLS_HERMES;
+    T_OK(cf_backend_core_new(&f->backend, f->model, &with, &err), err);
+    assert_true(find_file(path, script, "tools.json"));
+    T_OK(cf_json_read_file(&f->tools, path, &err), err);
+    engine->tools = f->tools;
+    engine->engine = f->model;
+    engine->tokenizer = cf_engine_tokenizer(f->model);
+    engine->sampling = (cf_sampling){.temperature = 0};
+    engine->has_sampling = true;
+    engine->max_tokens = 32;
+}
+
 static void open_engine(screen_fixture *f, const char *script, cf_lab_engine *engine)
 {
     cf_error err;
@@ -147,6 +177,11 @@ static void open_engine(screen_fixture *f, const char *script, cf_lab_engine *en
     *engine = (cf_lab_engine){.template_name = "plain"};
     if (find_file(path, script, "tiny")) {
         open_model(f, engine);
+        engine->backend = f->backend;
+        return;
+    }
+    if (find_file(path, script, "bundled")) {
+        open_bundled(f, script, engine);
         engine->backend = f->backend;
         return;
     }
@@ -316,6 +351,11 @@ static void test_screens__script(void **state)
 {
     const screen_case *c = *state;
     char path[512];
+    const void *bytes;
+    size_t n_bytes;
+    if (find_file(path, c->name, "bundled") && !cf_bundled_model(&bytes, &n_bytes)) {
+        T_SKIP("no bundled model in this tree");
+    }
     assert_true(find_file(path, c->name, "script"));
     screen_fixture f = {0};
     char editor[512];

@@ -170,6 +170,29 @@ static cf_status ask_attention(command *c, cf_error *err)
     return end_json(c, &w, err);
 }
 
+static cf_status ask_tools(command *c, cf_error *err)
+{
+    cf_inside_choice *v;
+    cf_inside_answer *without;
+    cf_jw w;
+    if (c->c.n_tool == 0) {
+        return cf_fail(err, CF_ENOTFOUND, "no reply that could have called a declared tool");
+    }
+    CF_TRY(cf_inside_case_choose(&c->c, NULL, NULL, err));
+    cf_progress_start(&c->progress, "looking for flips");
+    cf_status st =
+        cf_inside_study_choices(&v, &without, &c->c, SIZE_MAX, show_progress, &c->progress, err);
+    cf_progress_end(&c->progress);
+    CF_TRY(st);
+    if (!c->cli->is_json) {
+        cf_inside_text_tools(&c->cli->out, &c->c, v);
+        return CF_OK;
+    }
+    begin_json(c, &w);
+    cf_inside_json_tools(&w, &c->c, v);
+    return end_json(c, &w, err);
+}
+
 static cf_status ask_margin(command *c, cf_error *err)
 {
     cf_margin v;
@@ -397,7 +420,8 @@ static const struct {
     const char *name;
     cf_status (*ask)(command *c, cf_error *err);
 } kinds[] = {{"lens", ask_lens},       {"attention", ask_attention}, {"margin", ask_margin},
-             {"without", ask_without}, {"patch", ask_patch},         {"steer", ask_steer}};
+             {"without", ask_without}, {"patch", ask_patch},         {"steer", ask_steer},
+             {"tools", ask_tools}};
 
 static cf_status answer(command *c, cf_error *err)
 {
@@ -408,7 +432,7 @@ static cf_status answer(command *c, cf_error *err)
         }
     }
     return cf_fail(err, CF_EINVAL,
-                   "'%.20s' is not lens, attention, margin, without, patch or steer",
+                   "'%.20s' is not lens, attention, margin, without, patch, steer or tools",
                    c->cli->args[0]);
 }
 
@@ -420,7 +444,7 @@ static const char *check_usage(const command *c)
         return n == 0 ? NULL : "--batch has its questions in the file";
     }
     if (n == 0) {
-        return "wants lens, attention, margin, without, patch or steer, or --batch FILE";
+        return "wants lens, attention, margin, without, patch, steer or tools, or --batch FILE";
     }
     return (n == 2) == (c->ids == NULL) ? NULL : "wants one UUID, CONTEXT or --ids LIST";
 }
@@ -506,7 +530,7 @@ static int run_inside(cf_cli *cli, void *state)
 
 const cf_cli_command cf_cmd_inside = {
     .name = "inside",
-    .arguments = "lens|attention|margin|without|patch|steer UUID|CONTEXT",
+    .arguments = "lens|attention|margin|without|patch|steer|tools UUID|CONTEXT",
     .summary = "show what a model looked at, what it preferred, and what flips it",
     .options = options,
     .state_bytes = sizeof(command),

@@ -203,6 +203,29 @@ void cf_inside_text_rows(cf_buf *out, const cf_inside_case *c, const cf_inside_r
     }
 }
 
+static cf_str choice_name(const cf_inside_case *c, const cf_inside_choice *v, size_t i)
+{
+    return v->is_no_call ? cf_str_from("no call") : c->tool[i].name;
+}
+
+void cf_inside_text_tools(cf_buf *out, const cf_inside_case *c, const cf_inside_choice *v)
+{
+    static const cf_inside_flip ways[] = {CF_FLIP_HIDE, CF_FLIP_MOVE, CF_FLIP_STEER};
+    put_place(out, c);
+    cf_buf_adds(out, "; margins are against what was written\n    margin  ");
+    put_name(out, cf_str_from("tool"));
+    cf_buf_adds(out, "what flips it\n");
+    for (size_t i = 0; i < cf_inside_n_choice(c); i++) {
+        cf_buf_addf(out, "%+10.3f%s ", v[i].margin + 0.0, v[i].is_written ? " >" : "  ");
+        put_name(out, choice_name(c, &v[i], i));
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            cf_buf_adds(out, k > 0 ? "; " : "");
+            cf_inside_flip_text(out, c, &v[i], ways[k]);
+        }
+        cf_buf_adds(out, "\n");
+    }
+}
+
 /* The name of row r of a map. */
 static cf_str row_name(const cf_inside_case *c, const cf_inside_map *v, size_t r)
 {
@@ -363,6 +386,39 @@ void cf_inside_json_rows(cf_jw *w, const cf_inside_case *c, const cf_inside_row 
         cf_jw_str(w, "change", rows[i].name);
         json_answer(w, c, &rows[i].answer);
         cf_jw_bool(w, "flips", rows[i].answer.top[0] != rows[0].answer.top[0]);
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+}
+
+void cf_inside_json_tools(cf_jw *w, const cf_inside_case *c, const cf_inside_choice *v)
+{
+    static const char *const names[] = {[CF_FLIP_DRAW] = "draw",
+                                        [CF_FLIP_HIDE] = "hide",
+                                        [CF_FLIP_MOVE] = "move",
+                                        [CF_FLIP_STEER] = "steer"};
+    cf_jw_array(w, "tools");
+    for (size_t i = 0; i < cf_inside_n_choice(c); i++) {
+        cf_jw_object(w, NULL);
+        cf_jw_str(w, "name", choice_name(c, &v[i], i));
+        cf_jw_bool(w, "written", v[i].is_written);
+        cf_jw_uint(w, "at", v[i].at);
+        json_token(w, "token", c, v[i].id);
+        cf_jw_double(w, "margin", v[i].margin);
+        if (v[i].least != CF_FLIP_NONE) {
+            cf_jw_text(w, "flip", names[v[i].least]);
+        }
+        if (v[i].hide < c->n_part) {
+            cf_jw_object(w, "hide");
+            json_part(w, &c->part[v[i].hide]);
+            cf_jw_end(w);
+        }
+        if (v[i].place != SIZE_MAX) {
+            cf_jw_uint(w, "move", v[i].place);
+        }
+        if (v[i].k != 0) {
+            cf_jw_double(w, "steer", (double)v[i].k);
+        }
         cf_jw_end(w);
     }
     cf_jw_end(w);

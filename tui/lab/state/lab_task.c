@@ -46,6 +46,22 @@ cf_cancel *cf_lab_cancel_flag(cf_lab *lab)
     return cf_runner_cancel_flag(&lab->work);
 }
 
+void cf_lab_count_set(void *ud, size_t n_done, size_t n_all)
+{
+    cf_lab_count *c = ud;
+    c->n_done = n_done;
+    c->n_all = n_all;
+}
+
+void cf_lab_count_put(const void *ud, cf_buf *out)
+{
+    const cf_lab_count *c = ud;
+    size_t n_all = c->n_all;
+    if (n_all > 0) {
+        cf_buf_addf(out, "%zu of %zu", (size_t)c->n_done, n_all);
+    }
+}
+
 static bool has_task(const cf_lab *lab)
 {
     return lab->work.is_on && !lab->is_writing;

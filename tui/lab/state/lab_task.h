@@ -26,6 +26,14 @@ void cf_lab_tell(cf_lab *lab, void *item);
 /* Any thread. */
 cf_cancel *cf_lab_cancel_flag(cf_lab *lab);
 
+/* How far a task is, told from any thread: the first member of its `ud`.  The first
+ * is a progress function of studies, with the count as `ud`; the second a task's. */
+typedef struct cf_lab_count {
+    _Atomic size_t n_done, n_all;
+} cf_lab_count;
+void cf_lab_count_set(void *ud, size_t n_done, size_t n_all);
+void cf_lab_count_put(const void *ud, cf_buf *out);
+
 /* The name of the task that runs; NULL: none.  A send is not a task here. */
 const char *cf_lab_task_name(const cf_lab *lab);
 

@@ -11,11 +11,11 @@
 #include "tui/study/influence/parts.h"
 
 typedef struct job {
+    cf_lab_count count; /* first: what reports it */
     cf_influence_study *study;
     cf_study_engine engine;
     cf_study_own own;
     cf_study_scorer scorer;
-    _Atomic size_t n_done, n_all;
     void (*end)(void *ud, cf_influence_study *study);
     void *ud;
 } job;
@@ -81,30 +81,14 @@ static cf_status make_shades(cf_influence_study *s, cf_error *err)
 
 /* ---- the task ----------------------------------------------------------- */
 
-static void on_progress(void *ud, size_t n_done, size_t n_all)
-{
-    job *j = ud;
-    j->n_done = n_done;
-    j->n_all = n_all;
-}
-
 static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job *j = ud;
     cf_influence_study *s = j->study;
     (void)runner;
-    CF_TRY(cf_influence_make(&s->result, &s->c, &j->engine, &j->scorer, &s->options, on_progress, j,
-                             err));
+    CF_TRY(cf_influence_make(&s->result, &s->c, &j->engine, &j->scorer, &s->options,
+                             cf_lab_count_set, &j->count, err));
     return make_shades(s, err);
-}
-
-static void progress(const void *ud, cf_buf *out)
-{
-    const job *j = ud;
-    size_t n_all = j->n_all;
-    if (n_all > 0) {
-        cf_buf_addf(out, "%zu of %zu", (size_t)j->n_done, n_all);
-    }
 }
 
 static void on_end(void *ud, cf_status status, const cf_error *err)
@@ -176,7 +160,7 @@ cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid
     }
     const cf_task task = {.name = "asking what made the reply so",
                           .run = run,
-                          .progress = progress,
+                          .progress = cf_lab_count_put,
                           .end = on_end,
                           .drop = free_job,
                           .ud = j};

@@ -12,7 +12,7 @@
 
 void cf_inside_case_init(cf_inside_case *c)
 {
-    *c = (cf_inside_case){.a = CF_TOKEN_NONE, .against = CF_TOKEN_NONE};
+    *c = (cf_inside_case){.a = CF_TOKEN_NONE, .against = CF_TOKEN_NONE, .call_id = CF_TOKEN_NONE};
     cf_arena_init(&c->arena, 0);
     cf_study_case_init(&c->c);
 }
@@ -75,8 +75,9 @@ static bool compare(const cf_inside_case *c, const cf_token_list *own, const cf_
     return true;
 }
 
-/* The first token of the called name: the place of the tool that is called. */
-static void place_called(cf_inside_case *c)
+/* The first token of the called name that another call would not have: the place
+ * of the tool that is called.  Without another one, that of byte `off`. */
+static void place_called(cf_inside_case *c, size_t off)
 {
     cf_inside_tool *called = NULL;
     uint32_t first = UINT32_MAX;
@@ -85,6 +86,10 @@ static void place_called(cf_inside_case *c)
         if (!c->tool[i].is_called && c->tool[i].at < first) {
             first = c->tool[i].at;
         }
+    }
+    for (size_t i = 0; first == UINT32_MAX && c->n_prompt > 0 && i < c->n_reply; i++) {
+        bool is_it = i + 1 == c->n_reply || c->reply[i + 1].off > off;
+        first = is_it ? (uint32_t)(c->n_prompt + i - 1) : first;
     }
     if (called != NULL && first != UINT32_MAX) {
         called->at = c->at = first;
@@ -103,16 +108,67 @@ static cf_status list_tools(cf_inside_case *c, cf_str called, size_t off, cf_err
     }
     for (size_t i = 0; i < n; i++) {
         const json_t *f = json_object_get(json_array_get(c->c.tools, i), "function");
-        cf_inside_tool t = {.name = cf_json_get_str(f, "name")};
+        cf_inside_tool t = {.name = cf_json_get_str(f, "name"), .index = i};
         t.is_called = cf_str_eq(t.name, called);
         if (!t.is_called) {
             CF_TRY(with_name(c, off, called.n, t.name, &other, err));
         }
+        t.name_id = CF_TOKEN_NONE;
         if (t.is_called || compare(c, &own, &other, &t)) {
             c->tool[c->n_tool++] = t;
         }
     }
-    place_called(c);
+    c->line = c->ids;
+    c->n_line = c->n;
+    place_called(c, off);
+    return CF_OK;
+}
+
+/* The call of a tool without arguments as its family writes it; no token: it
+ * cannot. */
+static cf_status encode_call(cf_inside_case *c, size_t i, cf_str *name, cf_token_list *out,
+                             cf_error *err)
+{
+    const json_t *f = json_object_get(json_array_get(c->c.tools, i), "function");
+    const cf_tool_call call = {.name = cf_json_get_str(f, "name"), .arguments = cf_str_from("{}")};
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    *name = call.name;
+    out->n = 0;
+    if (call.name.n > 0 && cf_tool_format_calls(&text, c->engine.family, &call, 1, NULL) == CF_OK) {
+        char *copy = cf_arena_strndup(&c->arena, cf_buf_cstr(&text), text.n);
+        st = copy != NULL ? cf_tokenizer_encode(out, c->engine.tok, cf_str_make(copy, text.n), true,
+                                                false, &c->arena, err)
+                          : cf_oom_for(err, "the tools");
+    }
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* What all calls begin with goes after the prompt; each tool has the token
+ * after that. */
+static cf_status make_line(cf_inside_case *c, const cf_token_list *call, cf_error *err)
+{
+    size_t n = call[0].n - 1;
+    for (size_t i = 1; i < c->n_tool; i++) {
+        size_t k = 0;
+        while (k < n && k + 1 < call[i].n && call[i].v[k].id == call[0].v[k].id) {
+            k++;
+        }
+        n = k;
+    }
+    c->line = cf_arena_calloc(&c->arena, c->n_prompt + n + 1, sizeof *c->line);
+    if (c->line == NULL) {
+        return cf_oom_for(err, "the tools");
+    }
+    memcpy(c->line, c->ids, c->n_prompt * sizeof *c->line);
+    for (size_t k = 0; k < n; k++) {
+        c->line[c->n_prompt + k] = call[0].v[k].id;
+    }
+    c->n_line = c->n_prompt + n;
+    for (size_t i = 0; i < c->n_tool; i++) {
+        c->tool[i].name_id = n > 0 ? call[i].v[n].id : CF_TOKEN_NONE;
+    }
     return CF_OK;
 }
 
@@ -121,35 +177,27 @@ static cf_status list_tools(cf_inside_case *c, cf_str called, size_t off, cf_err
 static cf_status list_uncalled(cf_inside_case *c, cf_error *err)
 {
     size_t n = json_array_size(c->c.tools);
-    cf_buf text = CF_BUF_INIT;
-    cf_token_list list = {.n = 0};
     if (n == 0 || c->n_prompt == 0 || c->n_prompt >= c->n) {
         return CF_OK;
     }
-    c->tool = cf_arena_calloc(&c->arena, n + 1, sizeof *c->tool);
-    if (c->tool == NULL) {
+    cf_token_list *call = cf_arena_calloc(&c->arena, n, sizeof *call);
+    c->tool = cf_arena_calloc(&c->arena, n, sizeof *c->tool);
+    if (c->tool == NULL || call == NULL) {
         return cf_oom_for(err, "the tools");
     }
-    cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < n; i++) {
-        const json_t *f = json_object_get(json_array_get(c->c.tools, i), "function");
-        const cf_tool_call call = {.name = cf_json_get_str(f, "name"),
-                                   .arguments = cf_str_from("{}")};
-        cf_buf_restart(&text);
-        if (cf_tool_format_calls(&text, c->engine.family, &call, 1, NULL) == CF_OK) {
-            st = cf_tokenizer_encode(&list, c->engine.tok, cf_buf_str(&text), true, false,
-                                     &c->arena, err);
-        }
-        if (st == CF_OK && list.n > 0 && list.v[0].id != c->ids[c->n_prompt]) {
-            c->tool[c->n_tool++] = (cf_inside_tool){.name = call.name,
+    for (size_t i = 0; i < n; i++) {
+        cf_token_list *one = &call[c->n_tool];
+        cf_str name;
+        CF_TRY(encode_call(c, i, &name, one, err));
+        if (one->n > 0 && one->v[0].id != c->ids[c->n_prompt]) {
+            c->tool[c->n_tool++] = (cf_inside_tool){.name = name,
+                                                    .index = i,
                                                     .at = (uint32_t)c->n_prompt - 1,
-                                                    .id = list.v[0].id,
+                                                    .id = one->v[0].id,
                                                     .called_id = c->ids[c->n_prompt]};
         }
-        list.n = 0;
     }
-    cf_buf_deinit(&text);
-    return st;
+    return c->n_tool > 0 ? make_line(c, call, err) : CF_OK;
 }
 
 /* The name of the reply's first call, and the byte of the reply it is at. */
@@ -228,6 +276,12 @@ cf_status cf_inside_case_make(cf_inside_case *c, cf_error *err)
     }
     CF_TRY(check_length(c, err));
     c->at = (uint32_t)(c->n_prompt > 0 ? c->n_prompt - 1 : 0);
+    if (json_array_size(c->c.tools) > 0) {
+        cf_token_list call;
+        cf_str name;
+        CF_TRY(encode_call(c, 0, &name, &call, err));
+        c->call_id = call.n > 0 ? call.v[0].id : CF_TOKEN_NONE;
+    }
     return c->c.reply.n > 0 ? find_call(c, err) : CF_OK;
 }
 
@@ -272,6 +326,29 @@ static bool make_ranges(cf_inside_case *c, cf_inside_part *p)
     return p->range != NULL;
 }
 
+/* Where the prompt shows the text of a declaration's field: after its name. */
+static cf_position_range field_of(const cf_inside_case *c, const cf_part *p)
+{
+    const cf_part whole = {.kind = CF_PART_TOOL, .index = p->index};
+    const char *key = memchr(p->path.p, '.', p->path.n);
+    size_t from = 0, to = 0, at = 0;
+    for (size_t i = 0; i < c->tokens.n; i++) {
+        const cf_token_span *t = &c->tokens.v[i];
+        if (t->len > 0 && cf_parts_has_byte(&c->prompt, &whole, t->off)) {
+            from = to == 0 ? t->off : from;
+            to = t->off + t->len;
+        }
+    }
+    cf_str in = cf_str_make(c->prompt.text.p + from, to - from);
+    if (key != NULL && cf_str_find(in, cf_str_from(key + 1), &at)) {
+        in = cf_str_make(in.p + at, in.n - at);
+        from += at;
+    }
+    bool is_there = p->text.n > 0 && cf_str_find(in, p->text, &at);
+    return is_there ? (cf_position_range){(uint32_t)(from + at), (uint32_t)(from + at + p->text.n)}
+                    : (cf_position_range){0, 0};
+}
+
 static cf_status place(cf_inside_case *c, const cf_part *part, cf_inside_part *out, cf_error *err)
 {
     cf_buf label = CF_BUF_INIT;
@@ -284,9 +361,13 @@ static cf_status place(cf_inside_case *c, const cf_part *part, cf_inside_part *o
     if (copy == NULL || out->pos == NULL) {
         return cf_oom_for(err, "the parts");
     }
+    bool is_field = part->kind == CF_PART_FIELD;
+    cf_position_range field = is_field ? field_of(c, part) : (cf_position_range){0, 0};
     for (size_t i = 0; i < c->tokens.n; i++) {
         const cf_token_span *t = &c->tokens.v[i];
-        if (t->len > 0 && cf_parts_has_byte(&c->prompt, part, t->off)) {
+        bool is_in = is_field ? t->off + t->len > field.first && t->off < field.end
+                              : cf_parts_has_byte(&c->prompt, part, t->off);
+        if (t->len > 0 && is_in) {
             out->pos[out->n++] = (uint32_t)i;
         }
     }
@@ -463,25 +544,33 @@ static cf_status choose_two(cf_inside_case *c, const char *a, const char *agains
     return CF_OK;
 }
 
+cf_status cf_inside_case_compare(cf_inside_case *c, cf_token a, cf_token against, cf_error *err)
+{
+    c->a = a;
+    c->against = against;
+    if (a == CF_TOKEN_NONE && c->at + (size_t)1 < c->n) {
+        c->a = c->ids[c->at + 1];
+    } else if (a == CF_TOKEN_NONE) {
+        CF_TRY(find_best(c, CF_TOKEN_NONE, &c->a, err));
+    }
+    if (against == CF_TOKEN_NONE) {
+        CF_TRY(find_best(c, c->a, &c->against, err));
+    }
+    return c->against != c->a ? CF_OK : cf_fail(err, CF_EINVAL, "both sides are the same token");
+}
+
 cf_status cf_inside_case_choose(cf_inside_case *c, const char *a, const char *against,
                                 cf_error *err)
 {
     cf_token_list one;
+    cf_token id = CF_TOKEN_NONE, other = CF_TOKEN_NONE;
     if (a != NULL && against != NULL) {
         return choose_two(c, a, against, err);
     }
-    if (a != NULL) {
-        CF_TRY(tokenise(c, a, &one, err));
-        c->a = one.v[0].id;
-    } else if (c->at + (size_t)1 < c->n) {
-        c->a = c->ids[c->at + 1];
-    } else {
-        CF_TRY(find_best(c, CF_TOKEN_NONE, &c->a, err));
+    if (a != NULL || against != NULL) {
+        CF_TRY(tokenise(c, a != NULL ? a : against, &one, err));
+        id = a != NULL ? one.v[0].id : id;
+        other = against != NULL ? one.v[0].id : other;
     }
-    if (against == NULL) {
-        return find_best(c, c->a, &c->against, err);
-    }
-    CF_TRY(tokenise(c, against, &one, err));
-    c->against = one.v[0].id;
-    return c->against != c->a ? CF_OK : cf_fail(err, CF_EINVAL, "both sides are the same token");
+    return cf_inside_case_compare(c, id, other, err);
 }

@@ -32,11 +32,15 @@ typedef struct cf_inside_part {
  * called where the reply begins without a call: the first token of a call. */
 typedef struct cf_inside_tool {
     cf_str name;
+    size_t index; /* of its declaration */
     bool is_called;
     uint32_t at;            /* the position that chooses */
     cf_token id, called_id; /* of this tool, of what was written; the same for
                                the called one itself */
+    cf_token name_id;       /* no call: the first token of its name at the end of the line */
 } cf_inside_tool;
+
+enum { CF_INSIDE_WATCHED = 8 };
 
 typedef struct cf_inside_case {
     cf_arena arena;
@@ -50,13 +54,19 @@ typedef struct cf_inside_case {
     cf_reply_token *reply; /* [n - n_prompt] as the case was made */
     size_t n_reply;
     size_t n, n_prompt;
-    uint32_t at;         /* asked about: what follows it is chosen there */
-    cf_token a, against; /* the margin; CF_TOKEN_NONE: nothing is asked, or
+    uint32_t at;                       /* asked about: what follows it is chosen there */
+    cf_token a, against;               /* the margin; CF_TOKEN_NONE: nothing is asked, or
                             against nothing */
+    cf_token watch[CF_INSIDE_WATCHED]; /* [n_watch] others, whose logits answers have */
+    size_t n_watch;
+    cf_token call_id; /* a call's first token; CF_TOKEN_NONE: there is none */
     cf_inside_part *part;
     size_t n_part;
     cf_inside_tool *tool; /* [n_tool] */
     size_t n_tool;
+    cf_token *line; /* [n_line] on which tools are chosen: the timeline; without a call
+                       the prompt and what calls of all tools begin with */
+    size_t n_line;
 } cf_inside_case;
 
 void cf_inside_case_init(cf_inside_case *c);
@@ -95,6 +105,10 @@ CF_MUST_USE cf_status cf_inside_case_set_byte(cf_inside_case *c, size_t off, cf_
  */
 CF_MUST_USE cf_status cf_inside_case_choose(cf_inside_case *c, const char *a, const char *against,
                                             cf_error *err);
+
+/* The same for tokens at `at`; CF_TOKEN_NONE is what NULL is there. */
+CF_MUST_USE cf_status cf_inside_case_compare(cf_inside_case *c, cf_token a, cf_token against,
+                                             cf_error *err);
 
 /* The positions of a part named by hand: a message's number from 0, a tool's
  * name, FROM-TO (the last one included); in the arena.  CF_ENOTFOUND,

@@ -4,6 +4,7 @@
 #include "tui/study/inside/inside_study.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -67,8 +68,8 @@ static cf_status sum_part(cf_inside_look *out, cf_inside_case *c, size_t i, cf_e
 /* What is given to positions of no part. */
 static cf_status sum_rest(cf_inside_look *out, cf_inside_case *c, cf_error *err)
 {
+    static const cf_inside_heads all = {.is_some = false};
     bool *is_part = cf_calloc(c->n + 1, sizeof *is_part);
-    size_t n_layer = 0;
     if (is_part == NULL) {
         return no_memory(err);
     }
@@ -77,17 +78,9 @@ static cf_status sum_rest(cf_inside_look *out, cf_inside_case *c, cf_error *err)
             is_part[c->part[i].pos[k]] = true;
         }
     }
-    for (uint32_t l = 0; l < out->n_layer; l++) {
-        const cf_inside_looks *looks = &out->layer[l];
-        n_layer += looks->n_head != 0;
-        for (uint32_t h = 0; h < looks->n_head; h++) {
-            for (size_t k = 0; k <= c->at; k++) {
-                out->rest +=
-                    is_part[k] ? 0 : (double)looks->w[h * (c->at + (size_t)1) + k] / looks->n_head;
-            }
-        }
+    for (size_t k = 0; k <= c->at; k++) {
+        out->rest += is_part[k] ? 0 : cf_inside_given(out, c, &all, k);
     }
-    out->rest /= n_layer != 0 ? (double)n_layer : 1;
     cf_free(is_part);
     return CF_OK;
 }
@@ -105,6 +98,48 @@ cf_status cf_inside_study_look(cf_inside_look *out, cf_inside_case *c, cf_error 
         CF_TRY(sum_part(out, c, i, err));
     }
     return sum_rest(out, c, err);
+}
+
+cf_status cf_inside_heads_read(cf_inside_heads *out, const cf_inside_look *look, const char *text,
+                               cf_error *err)
+{
+    unsigned layer = 0, first = 0, last = UINT32_MAX - 1;
+    int n[3] = {0, 0, 0};
+    (void)sscanf(text, "%9u%n.%9u%n-%9u%n", &layer, &n[0], &first, &n[1], &last, &n[2]);
+    int used = n[2] > 0 ? n[2] : n[1] > 0 ? n[1] : n[0];
+    last = n[1] > 0 && n[2] == 0 ? first : last;
+    if (strcmp(text, "all") == 0) {
+        *out = (cf_inside_heads){.is_some = false};
+        return CF_OK;
+    }
+    if (used == 0 || text[used] != '\0' || layer >= look->n_layer ||
+        first >= look->layer[layer].n_head || last < first) {
+        return cf_fail(err, CF_EINVAL,
+                       "no heads '%.20s': all, LAYER, LAYER.HEAD or LAYER.FIRST-LAST of a layer "
+                       "with attention",
+                       text);
+    }
+    uint32_t end = look->layer[layer].n_head;
+    *out = (cf_inside_heads){true, layer, first, last < end ? last + 1 : end};
+    return CF_OK;
+}
+
+double cf_inside_given(const cf_inside_look *look, const cf_inside_case *c,
+                       const cf_inside_heads *heads, size_t pos)
+{
+    double sum = 0;
+    size_t n_layer = 0;
+    for (uint32_t l = 0; pos <= c->at && l < look->n_layer; l++) {
+        const cf_inside_looks *looks = &look->layer[l];
+        uint32_t first = heads->is_some ? heads->first : 0;
+        uint32_t end = heads->is_some ? heads->end : looks->n_head;
+        bool is_in = !heads->is_some || heads->layer == l;
+        n_layer += is_in && looks->n_head > 0;
+        for (uint32_t h = first; is_in && h < end; h++) {
+            sum += (double)looks->w[h * (c->at + (size_t)1) + pos] / (end - first);
+        }
+    }
+    return n_layer > 0 ? sum / (double)n_layer : 0;
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -133,7 +168,7 @@ static double sum_exp(const float *logits, size_t n, float *top)
     return sum;
 }
 
-static void read_answer(cf_inside_answer *out, const cf_inside_case *c, const float *logits)
+void cf_inside_study_read(cf_inside_answer *out, const cf_inside_case *c, const float *logits)
 {
     size_t n = n_vocab_of(c);
     float top;
@@ -150,8 +185,10 @@ static void read_answer(cf_inside_answer *out, const cf_inside_case *c, const fl
         out->p[k] =
             out->top[k] != CF_TOKEN_NONE ? exp((double)logits[out->top[k]] - (double)top) / sum : 0;
     }
+    for (size_t i = 0; i < c->n_watch; i++) {
+        out->logit[i] = logits[c->watch[i]];
+    }
     if (c->a != CF_TOKEN_NONE) {
-        out->p_a = exp((double)logits[c->a] - (double)top) / sum;
         out->margin = (double)logits[c->a];
         out->margin -= c->against != CF_TOKEN_NONE ? (double)logits[c->against] : 0;
     }
@@ -164,7 +201,7 @@ cf_status cf_inside_study_answer(cf_inside_answer *out, cf_inside_case *c,
     float *logits = cf_calloc(n_vocab_of(c), sizeof *logits);
     cf_status st = logits != NULL ? cf_inside_run(c->session, &ask, logits, err) : no_memory(err);
     if (st == CF_OK) {
-        read_answer(out, c, logits);
+        cf_inside_study_read(out, c, logits);
     }
     cf_free(logits);
     return st;
@@ -187,112 +224,6 @@ cf_status cf_inside_study_hide(cf_inside_change **out, cf_inside_case *c,
     }
     *out = v;
     return CF_OK;
-}
-
-cf_status cf_inside_study_without(cf_inside_answer **out, cf_inside_case *c, cf_inside_fn fn,
-                                  void *ud, cf_error *err)
-{
-    *out = cf_arena_calloc(&c->arena, c->n_part + 1, sizeof **out);
-    if (*out == NULL) {
-        return no_memory(err);
-    }
-    /* From the last part to the first: what is before it stays cached. */
-    for (size_t i = c->n_part; i-- > 0;) {
-        const cf_inside_part *p = &c->part[i];
-        cf_changes all = {.n = p->n_range};
-        cf_inside_change *v;
-        CF_TRY(cf_inside_study_hide(&v, c, p->range, p->n_range, err));
-        all.v = v;
-        CF_TRY(cf_inside_study_answer(&(*out)[i], c, &all, err));
-        if (fn != NULL) {
-            fn(ud, c->n_part - i, c->n_part);
-        }
-    }
-    return CF_OK;
-}
-
-/* ---- tools -------------------------------------------------------------- */
-
-/* The answer where tool `t` parts from the called one, and with that hidden. */
-static cf_status choose_tool(cf_inside_choice *out, cf_inside_case *c, const cf_inside_tool *t,
-                             const cf_changes *hidden, cf_error *err)
-{
-    cf_inside_answer plain, without;
-    c->at = t->at;
-    c->a = t->called_id;
-    c->against = t->id;
-    CF_TRY(cf_inside_study_answer(&plain, c, NULL, err));
-    CF_TRY(cf_inside_study_answer(&without, c, hidden, err));
-    *out = (cf_inside_choice){plain.margin, without.top[0] != plain.top[0], t->id};
-    return CF_OK;
-}
-
-/* The same at the start of the reply, against the best other token there. */
-static cf_status choose_call(cf_inside_choice *out, cf_inside_case *c, const cf_changes *hidden,
-                             cf_error *err)
-{
-    cf_inside_answer plain, without;
-    if (c->n_prompt == 0 || c->n_prompt >= c->n) {
-        return CF_OK;
-    }
-    c->at = (uint32_t)c->n_prompt - 1;
-    c->a = c->ids[c->n_prompt];
-    CF_TRY(cf_inside_study_answer(&plain, c, NULL, err));
-    c->against = plain.top[plain.top[0] == c->a];
-    CF_TRY(cf_inside_study_answer(&plain, c, NULL, err));
-    CF_TRY(cf_inside_study_answer(&without, c, hidden, err));
-    *out = (cf_inside_choice){plain.margin, without.top[0] != plain.top[0], c->against};
-    return CF_OK;
-}
-
-/* Hides the declaration of the called tool. */
-static cf_status hide_called(cf_inside_case *c, cf_changes *out, cf_error *err)
-{
-    *out = (cf_changes){.n = 0};
-    for (size_t i = 0; i < c->n_tool; i++) {
-        char name[128];
-        cf_position_range *range;
-        size_t n;
-        cf_inside_change *v;
-        if (c->tool[i].is_called && c->tool[i].name.n < sizeof name) {
-            memcpy(name, c->tool[i].name.p, c->tool[i].name.n);
-            name[c->tool[i].name.n] = '\0';
-            CF_TRY(cf_inside_case_find(c, name, &range, &n, err));
-            CF_TRY(cf_inside_study_hide(&v, c, range, n, err));
-            *out = (cf_changes){.v = v, .n = n};
-        }
-    }
-    return CF_OK;
-}
-
-cf_status cf_inside_study_tools(cf_inside_choice **out, cf_inside_case *c, cf_error *err)
-{
-    const uint32_t at = c->at;
-    const cf_token a = c->a, against = c->against;
-    cf_inside_choice *v = cf_arena_calloc(&c->arena, c->n_tool + 1, sizeof *v);
-    cf_changes hidden;
-    if (v == NULL) {
-        return no_memory(err);
-    }
-    cf_status st = c->n_tool > 0 ? hide_called(c, &hidden, err) : CF_OK;
-    for (size_t i = 0; st == CF_OK && i < c->n_tool; i++) {
-        if (!c->tool[i].is_called) {
-            st = choose_tool(&v[i], c, &c->tool[i], &hidden, err);
-        }
-    }
-    CF_THEN(st, c->n_tool > 0 ? choose_call(&v[c->n_tool], c, &hidden, err) : CF_OK);
-    bool flips = false;
-    for (size_t i = 0; i <= c->n_tool; i++) {
-        flips = flips || v[i].flips;
-    }
-    for (size_t i = 0; i < c->n_tool; i++) {
-        v[i].flips = c->tool[i].is_called ? flips : v[i].flips;
-    }
-    c->at = at;
-    c->a = a;
-    c->against = against;
-    *out = v;
-    return st;
 }
 
 /* ---- patching ----------------------------------------------------------- */
@@ -435,39 +366,27 @@ static cf_status add_rival(cf_inside_layers *out, cf_inside_case *c, cf_token id
     return r->rank != NULL && r->p != NULL ? CF_OK : no_memory(err);
 }
 
-/* The first token of a call as the family writes it, where none is written. */
-static cf_status add_call_mark(cf_inside_layers *out, cf_inside_case *c, cf_error *err)
-{
-    const json_t *f = json_object_get(json_array_get(c->c.tools, 0), "function");
-    const cf_tool_call call = {.name = cf_json_get_str(f, "name"), .arguments = cf_str_from("{}")};
-    cf_buf text = CF_BUF_INIT;
-    cf_token_list list = {.n = 0};
-    cf_status st = CF_OK;
-    if (!cf_inside_case_has_call(c) && call.name.n > 0 &&
-        cf_tool_format_calls(&text, c->engine.family, &call, 1, NULL) == CF_OK) {
-        st = cf_tokenizer_encode(&list, c->engine.tok, cf_buf_str(&text), true, false, &c->arena,
-                                 err);
-    }
-    cf_buf_deinit(&text);
-    return st == CF_OK && list.n > 0 ? add_rival(out, c, list.v[0].id, "a call", 6, err) : st;
-}
-
 static cf_status list_rivals(cf_inside_layers *out, cf_inside_case *c, cf_error *err)
 {
     cf_special_tokens special = cf_tokenizer_special(c->engine.tok);
-    out->rival = cf_arena_calloc(&c->arena, c->n_tool + 4, sizeof *out->rival);
+    out->rival = cf_arena_calloc(&c->arena, c->n_tool + 4 + c->n_watch, sizeof *out->rival);
     if (out->rival == NULL) {
         return no_memory(err);
     }
     CF_TRY(add_rival(out, c, c->a, "", 0, err));
     CF_TRY(add_rival(out, c, c->against, "", 0, err));
+    for (size_t i = 0; i < c->n_watch; i++) {
+        CF_TRY(add_rival(out, c, c->watch[i], "", 0, err));
+    }
     for (size_t i = 0; cf_inside_case_has_call(c) && i < c->n_tool; i++) {
         const cf_inside_tool *t = &c->tool[i];
         if (t->at == c->at) {
             CF_TRY(add_rival(out, c, t->id, t->name.p, t->name.n, err));
         }
     }
-    CF_TRY(add_call_mark(out, c, err));
+    if (!cf_inside_case_has_call(c)) {
+        CF_TRY(add_rival(out, c, c->call_id, "a call", 6, err));
+    }
     cf_token end = special.eot != CF_TOKEN_NONE ? special.eot : special.eos;
     return add_rival(out, c, end, "end of the turn", 15, err);
 }

@@ -37,15 +37,34 @@ typedef struct cf_inside_look {
 
 CF_MUST_USE cf_status cf_inside_study_look(cf_inside_look *out, cf_inside_case *c, cf_error *err);
 
+/* Some heads: heads [first, end) of a layer, or all of all layers. */
+typedef struct cf_inside_heads {
+    bool is_some;
+    uint32_t layer, first, end;
+} cf_inside_heads;
+
+/* "all", "LAYER", "LAYER.HEAD", "LAYER.FIRST-LAST"; heads past the layer's last
+ * one are none.  CF_EINVAL, and for a layer without attention. */
+CF_MUST_USE cf_status cf_inside_heads_read(cf_inside_heads *out, const cf_inside_look *look,
+                                           const char *text, cf_error *err);
+
+/* What these heads gave to a position: the mean over a layer's heads, then over
+ * layers with attention. */
+double cf_inside_given(const cf_inside_look *look, const cf_inside_case *c,
+                       const cf_inside_heads *heads, size_t pos);
+
 /* ---- hiding ------------------------------------------------------------- */
 
 /* What comes at a position. */
 typedef struct cf_inside_answer {
     double margin; /* logit(a) - logit(against), final ones */
     cf_token top[5];
-    double p[5]; /* of top */
-    double p_a;  /* of a */
+    double p[5];                    /* of top */
+    float logit[CF_INSIDE_WATCHED]; /* of c->watch */
 } cf_inside_answer;
+
+/* Reads one out of logits[n_vocab]. */
+void cf_inside_study_read(cf_inside_answer *out, const cf_inside_case *c, const float *logits);
 
 /* The answer under changes, NULL: as it is. */
 CF_MUST_USE cf_status cf_inside_study_answer(cf_inside_answer *out, cf_inside_case *c,
@@ -64,19 +83,64 @@ CF_MUST_USE cf_status cf_inside_study_without(cf_inside_answer **out, cf_inside_
 
 /* ---- tools -------------------------------------------------------------- */
 
-/* Why the reply calls the tool that it calls, at the place where this one
- * parts from it. */
+/* The way to another choice that changes the fewest tokens of the prompt: those
+ * of the hidden part, of the declaration that is moved; steering changes none
+ * and counts where no other way does it. */
+typedef enum cf_inside_flip {
+    CF_FLIP_NONE,
+    CF_FLIP_DRAW, /* it was the best token already, and not drawn */
+    CF_FLIP_HIDE,
+    CF_FLIP_MOVE,
+    CF_FLIP_STEER
+} cf_inside_flip;
+
+enum {
+    CF_INSIDE_STEER_MAX = 64,   /* times a row of length 1 */
+    CF_INSIDE_MOVES_MAX = 16384 /* tokens of the prompt times tools, up to which the
+                                   declaration of each is moved */
+};
+
+/*
+ * Why a tool was called or not, at the place where its call parts from what was
+ * written.  It is made by a change when its token is then the best one there,
+ * and the call's tokens before it are what they were; of a reply without a call,
+ * when the best tokens then are a call of this tool.
+ */
 typedef struct cf_inside_choice {
-    double margin; /* logit(called) - logit(this one) */
-    bool flips;    /* hiding the declaration of the called one makes another
-                      token the best there */
-    cf_token id;   /* of the first token that differs */
+    uint32_t at;
+    cf_token id, written; /* of this choice, of what was written */
+    cf_token name_id;     /* as in cf_inside_tool */
+    double margin;        /* logit(id) - logit(written) */
+    bool is_written;      /* what was called: its flips are to anything else */
+    bool is_no_call;      /* likewise, at the first token of the call */
+    bool is_moved;        /* moving its declaration was tried */
+    size_t index;         /* of the declaration; SIZE_MAX: no call */
+    size_t hide;          /* the smallest part without which it is made; n_part: none */
+    size_t place;         /* among the declarations, first or last; SIZE_MAX: none */
+    float k;              /* its output row times this, in every layer of that position;
+                             0: none up to CF_INSIDE_STEER_MAX */
+    cf_inside_flip least;
 } cf_inside_choice;
 
-/* (*out)[c->n_tool + 1]; of the called tool itself: whether it flips anywhere.
- * The last one is no call: the best other token at the start of the reply. */
-CF_MUST_USE cf_status cf_inside_study_tools(cf_inside_choice **out, cf_inside_case *c,
-                                            cf_error *err);
+/* (*out)[cf_inside_n_choice()]: of c->tool, then of no call where the reply
+ * calls.  And (*without)[c->n_part] as above.  The declaration of tool `only` is
+ * moved however long the prompt is; SIZE_MAX: of none. */
+CF_MUST_USE cf_status cf_inside_study_choices(cf_inside_choice **out, cf_inside_answer **without,
+                                              cf_inside_case *c, size_t only, cf_inside_fn fn,
+                                              void *ud, cf_error *err);
+
+/* In words what a way comes to: "without tool f", "steered by 4", "no single part". */
+void cf_inside_flip_text(cf_buf *out, const cf_inside_case *c, const cf_inside_choice *v,
+                         cf_inside_flip way);
+
+/* The declarations with number i at another place; a new reference, NULL when
+ * memory ran out. */
+json_t *cf_inside_moved(const json_t *tools, size_t i, size_t place);
+
+static inline size_t cf_inside_n_choice(const cf_inside_case *c)
+{
+    return c->n_tool + cf_inside_case_has_call(c);
+}
 
 /* ---- patching ----------------------------------------------------------- */
 

@@ -561,6 +561,22 @@ static void cmd_swap(cf_app *app, const char *arg)
     cf_app_say(app, CF_STYLE_DIM, "parts become the same parts of the other conversation");
 }
 
+/* The same layer by layer: which layers and parts carry the difference. */
+static void cmd_map(cf_app *app)
+{
+    const cf_influence_study *s = done(app);
+    const cf_influence_options *o = s != NULL ? &s->options : NULL;
+    cf_uuid nil = {{0}};
+    if (s != NULL) {
+        cf_app_show(app, CF_VIEW_INSIDE,
+                    &(cf_target){.kind = CF_TARGET_REPLY,
+                                 .id = state_of(app)->turn,
+                                 .from = o->has_span ? o->span_from : 0,
+                                 .to = o->has_span ? o->span_to : 0,
+                                 .with = o->change == CF_CHANGE_SWAP ? s->with : nil});
+    }
+}
+
 static void cmd_stop(cf_app *app)
 {
     if (state_of(app)->is_running) {
@@ -596,6 +612,9 @@ static const cf_command influence_commands[] = {
      CF_RUN(cmd_change)},
     {"swap", HERE, "z", "[UUID]", "replace parts by those of the ticked conversation, or of UUID",
      CF_WITH(cmd_swap)},
+    {"inside", HERE, "gh", "",
+     "the same inside the model; after a swap, the layers and parts that carry the difference",
+     CF_RUN(cmd_map)},
     {"instead", HERE, "=", "TEXT", "why not this in its place: a text, end, or no call",
      CF_WITH(cmd_instead)},
     {"target", HERE, "v", "", "choose the reply, a call, or its arguments", CF_RUN(cmd_target)},

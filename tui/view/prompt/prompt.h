@@ -27,7 +27,7 @@ typedef struct cf_prompt_view {
     cf_prompt_form form; /* of the tokens */
     cf_prompt_focus focus;
     cf_list findings, vars;
-    int64_t rendered_s; /* when the clock was looked at last */
+    int64_t rendered_s;   /* when the clock was looked at last */
     cf_view_id shades;    /* the view whose shades are shown; CF_VIEW_CHAT: none */
     bool stays;           /* the cursor, when the view above this one is closed */
     cf_uuid followed;     /* the turn that the cursor was put on, next to Chat, */

@@ -56,6 +56,34 @@ static int draw_slots(cf_app *app, cf_grid *g, cf_rect r, int y, const cf_prompt
     return y;
 }
 
+/* What Inside found about the part under the cursor, where its shades are shown;
+ * returns the next row. */
+static int draw_inside(cf_app *app, cf_grid *g, cf_rect r, int y, const cf_prompt_model *m)
+{
+    const cf_prompt_view *s = cf_prompt__state(app);
+    cf_buf text = CF_BUF_INIT;
+    if (s->shades == CF_VIEW_INSIDE && s->token < m->n &&
+        cf_views[CF_VIEW_INSIDE]->about(app, &m->prompt, m->ids[s->token].off, &text)) {
+        y += cf_note_put(g, (cf_rect){r.x, y, r.w, r.y + r.h - y}, cf_buf_str(&text),
+                         CF_STYLE_NORMAL);
+    }
+    cf_buf_deinit(&text);
+    return y;
+}
+
+/* The sum of a part's tokens; with shades of Inside the share that was looked at. */
+static void put_sum(cf_app *app, const cf_prompt_model *m, const cf_prompt_part *p, size_t sum,
+                    char out[16])
+{
+    snprintf(out, 16, "%7zu", sum);
+    if (cf_prompt__state(app)->shades == CF_VIEW_INSIDE) {
+        const cf_token_span *last = &m->ids[p->first + p->n_tokens - 1];
+        snprintf(out, 16, "%6.1f%%",
+                 100 * cf_views[CF_VIEW_INSIDE]->share(app, &m->prompt, m->ids[p->first].off,
+                                                       last->off + last->len));
+    }
+}
+
 static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m)
 {
     int y = r.y;
@@ -97,7 +125,7 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_m
     if (m->is_other) {
         cf_grid_puts(g, r.x, y++, r.w, "the cache holds another conversation", CF_STYLE_DIM);
     }
-    y++;
+    y = draw_inside(app, g, r, y, m) + 1;
     if (y < r.y + r.h) {
         char head[64] = "Part";
         size_t room = (size_t)(r.y + r.h - y - 1);
@@ -105,12 +133,12 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_m
             snprintf(head, sizeof head, "Part, %zu of %zu", room, m->n_part);
         }
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17, head, "tokens",
-                     "sum");
+                     cf_prompt__state(app)->shades == CF_VIEW_INSIDE ? "looked" : "sum");
     }
     size_t sum = 0;
     for (size_t i = 0; i < m->n_part && y < r.y + r.h; i++) {
         const cf_prompt_part *p = &m->part[i];
-        char label[16];
+        char label[16], shown[16];
         sum += p->n_tokens;
         if (p->n_tokens == 0) {
             cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_ERROR, "%-*s nothing written", r.w - 17,
@@ -118,9 +146,10 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_m
             continue;
         }
         bool breaks = m->has_break && m->n_kept >= p->first && m->n_kept < p->first + p->n_tokens;
+        put_sum(app, m, p, sum, shown);
         cf_grid_putf(g, r.x, y++, r.w, breaks ? CF_STYLE_WARNING : CF_STYLE_NORMAL,
-                     "%-*s %6zu %7zu %s", r.w - 17, cf_prompt__label(app->lab, p->message, label),
-                     p->n_tokens, sum, breaks ? "!" : "");
+                     "%-*s %6zu %s %s", r.w - 17, cf_prompt__label(app->lab, p->message, label),
+                     p->n_tokens, shown, breaks ? "!" : "");
     }
 }
 

@@ -772,9 +772,8 @@ static size_t byte_of_message(const cf_prompt_model *m, size_t token)
     return SIZE_MAX;
 }
 
-/* Where in the reply the part under the cursor mattered. */
 /* Asks another view about the part under the cursor. */
-static void show_part(cf_app *app, cf_view_id view)
+static void show_part(cf_app *app, cf_view_id view, bool stays)
 {
     const cf_prompt_span *span = cf_prompt__span(app);
     if (span == NULL) {
@@ -784,7 +783,8 @@ static void show_part(cf_app *app, cf_view_id view)
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
     const cf_prompt_view *s = cf_prompt__state(app);
     bool has_token = m != NULL && s->token < m->n;
-    cf_target target = {.kind = CF_TARGET_PART, .from = has_token ? m->ids[s->token].off : s->byte};
+    cf_target target = {
+        .kind = CF_TARGET_PART, .from = has_token ? m->ids[s->token].off : s->byte, .stays = stays};
     if (span->source == CF_SPAN_TEMPLATE) {
         size_t of_message = has_token ? byte_of_message(m, s->token) : SIZE_MAX;
         target.is_piece = of_message == SIZE_MAX;
@@ -795,12 +795,31 @@ static void show_part(cf_app *app, cf_view_id view)
 
 static void cmd_influence(cf_app *app)
 {
-    show_part(app, CF_VIEW_INFLUENCE);
+    show_part(app, CF_VIEW_INFLUENCE, false);
 }
 
 static void cmd_inside(cf_app *app)
 {
-    show_part(app, CF_VIEW_INSIDE);
+    show_part(app, CF_VIEW_INSIDE, false);
+}
+
+/* The same in the Inspector, with the prompt in shades. */
+static void cmd_hide(cf_app *app)
+{
+    show_part(app, CF_VIEW_INSIDE, true);
+    cf_prompt__state(app)->shades = CF_VIEW_INSIDE;
+}
+
+static void step_heads(cf_app *app, int by)
+{
+    cf_views[CF_VIEW_INSIDE]->heads(app, by > 0 ? "+" : "-");
+    cf_prompt__state(app)->shades = CF_VIEW_INSIDE;
+}
+
+static void cmd_heads(cf_app *app, const char *arg)
+{
+    cf_views[CF_VIEW_INSIDE]->heads(app, arg);
+    cf_prompt__state(app)->shades = CF_VIEW_INSIDE;
 }
 
 static bool has_shades(cf_app *app, cf_view_id view)
@@ -910,6 +929,12 @@ static const cf_command prompt_commands[] = {
      CF_RUN(cmd_influence)},
     {"inside", HERE, "gh", "", "hide this part: what the last reply would have chosen",
      CF_RUN(cmd_inside)},
+    {"hide", HERE, "gH", "", "the same here: the Inspector answers, the prompt is in shades",
+     CF_RUN(cmd_hide)},
+    {"heads", HERE, "", "[all|LAYER[.HEAD[-HEAD]]]", "shade by what these heads looked at",
+     CF_WITH(cmd_heads)},
+    {"next-heads", HERE, "]h", "", "shade by the heads of the next layer", CF_BY(step_heads, 1)},
+    {"previous-heads", HERE, "[h", "", "by those of the layer before", CF_BY(step_heads, -1)},
     {"shades", HERE, "H", "", "shade each token by its influence, or by what Inside looked at",
      CF_RUN(cmd_shades)},
     {"compare", HERE, "=", "", "compare our prompt with the server's in Diff", CF_RUN(cmd_compare)},

@@ -909,17 +909,26 @@ static void cmd_influence(cf_app *app)
     cf_buf_deinit(&instead);
 }
 
-/* The layers of the token under the cursor. */
+/* The layers of the token under the cursor, compared with the alternative under
+ * it. */
 static void cmd_inside(cf_app *app)
 {
     const cf_tokens *s = state(app);
     const cf_reply *r = shown_or_say(app);
-    if (r != NULL && s->token < r->n_token) {
-        size_t from = r->token[s->token].raw_off;
-        cf_app_show(
-            app, CF_VIEW_INSIDE,
-            &(cf_target){.kind = CF_TARGET_REPLY, .id = r->turn, .from = from, .to = from + 1});
+    const cf_candidate *at[CF_TOKENS_LISTED];
+    if (r == NULL || s->token >= r->n_token) {
+        return;
     }
+    const cf_chat_token *t = &r->token[s->token];
+    size_t n = s->focus == CF_ON_CANDIDATES ? cf_tokens__visible(s, t->draw, at) : 0;
+    bool has_other = s->candidate < n && at[s->candidate]->id != t->id;
+    cf_app_show(app, CF_VIEW_INSIDE,
+                &(cf_target){.kind = CF_TARGET_REPLY,
+                             .id = r->turn,
+                             .from = t->raw_off,
+                             .to = t->raw_off + 1,
+                             .has_token = has_other,
+                             .token = has_other ? at[s->candidate]->id : CF_TOKEN_NONE});
 }
 
 static void tokens_show(cf_app *app, const cf_target *target)
@@ -952,7 +961,8 @@ static const cf_command tokens_commands[] = {
      CF_RUN(cmd_worst)},
     {"influence", HERE, "gi", "", "which parts of the prompt led to this token",
      CF_RUN(cmd_influence)},
-    {"inside", HERE, "gh", "", "what chose this token: its layers, what was looked at",
+    {"inside", HERE, "gh", "",
+     "what chose this token, or why not the alternative: layers, what was looked at",
      CF_RUN(cmd_inside)},
     {"span", HERE, "v", "", "begin or end a span of tokens for gi", CF_RUN(cmd_span)},
     {"logs", HERE, ".", "", "probabilities, or their natural logarithms", CF_RUN(cmd_logs)},

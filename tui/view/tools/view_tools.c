@@ -316,7 +316,9 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
                      cf_tool_family_name(e->family));
         }
         in.y += cf_note_puts(g, in, "No reply on this path calls a tool.", CF_STYLE_DIM);
-        cf_note_puts(g, in, text, CF_STYLE_DIM);
+        in.y += cf_note_puts(g, in, text, CF_STYLE_DIM);
+        cf_note_puts(g, in, "gh says why, for each declared tool, and what flips it.",
+                     CF_STYLE_DIM);
         return;
     }
     int room = r.h >= 30 ? 8 : 4;

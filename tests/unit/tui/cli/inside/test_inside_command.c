@@ -193,12 +193,83 @@ static void test_inside__refuses(void **state)
     }
 }
 
+/* ---- why a tool was called, or not --------------------------------------- */
+
+#define TEXT(name) "\"" name "\":{\"type\":\"string\",\"description\":"
+#define LOOKUP                                                                               \
+    "{\"type\":\"function\",\"function\":{\"name\":\"lookup\",\"description\":\"Search the " \
+    "user's notes\",\"parameters\":{\"type\":\"object\",\"properties\":{" TEXT(              \
+        "location") "\"City "                                                                \
+                    "name\"}},\"required\":[\"location\"]}}}"
+#define OTHER                                                                                  \
+    "{\"type\":\"function\",\"function\":{\"name\":\"send_message\",\"description\":\"Send a " \
+    "text "                                                                                    \
+    "message to a contact\",\"parameters\":{\"type\":\"object\",\"properties\":{" TEXT(        \
+        "to") "\"Con"                                                                          \
+              "tact name\"}," TEXT("text") "\"Message text\"}},\"required\":[\"to\",\"text\"]}}}"
+
+/* The saved reply to a question with these tools; `id` gets the conversation. */
+static void run_with(const char *tools, char id[64])
+{
+    cf_program p;
+    cf_error err;
+    json_t *v = NULL;
+    const char *db = store_dir_file("tools.db"), *file = store_dir_put_text("tools.json", tools);
+    CF_PROGRAM(&p, "run", "--db", db, "--temperature", "0", "--tools", file,
+               "What is the weather in Oslo?");
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "history", "--db", db, "--json", "list");
+    T_OK(cf_json_read(&v, p.out.p, strcspn(p.out.p, "\n"), &err), err);
+    cf_str text = cf_json_get_str(v, "conversation");
+    snprintf(id, 64, "%.*s", (int)text.n, text.p);
+    json_decref(v);
+    cf_program_deinit(&p);
+}
+
+static json_t *tools_of(const char *id)
+{
+    return ANSWER("tools", id, "--db", store_dir_file("tools.db"), "--by", "message,tool,field");
+}
+
+/* A wrong description keeps the model from a tool: hiding it flips that, the
+ * declaration at the other end of the list does, and so does its output row.
+ * With the declaration there it is called, and calls are margins to themselves. */
+static void test_inside__tools_say_what_flips(void **state)
+{
+    (void)state;
+    NEEDS_MODEL();
+    char id[64];
+    run_with("[" LOOKUP "," OTHER "]", id);
+    json_t *v = tools_of(id);
+    const json_t *row = row_of(json_object_get(v, "tools"), "name", "lookup");
+    assert_true(number(row, "margin") < 0);
+    assert_true(cf_str_is(cf_json_get_str(row, "flip"), "hide"));
+    cf_str label = cf_json_get_str(json_object_get(row, "hide"), "label");
+    assert_true(cf_str_is(label, "tool lookup's description"));
+    assert_int_equal(number(row, "move"), 1);
+    assert_true(number(row, "steer") >= 1);
+    const json_t *other = row_of(json_object_get(v, "tools"), "name", "send_message");
+    assert_null(json_object_get(other, "hide"));
+    assert_null(json_object_get(other, "move"));
+    json_decref(v);
+    run_with("[" OTHER "," LOOKUP "]", id);
+    v = tools_of(id);
+    row = row_of(json_object_get(v, "tools"), "name", "lookup");
+    assert_true(json_is_true(json_object_get(row, "written")));
+    assert_true(number(row, "margin") == 0);
+    assert_true(number(row, "steer") < 0);
+    row = row_of(json_object_get(v, "tools"), "name", "no call");
+    assert_true(number(row, "margin") < 0);
+    json_decref(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inside__parts_of_a_context),
         cmocka_unit_test(test_inside__lens_and_margin_agree),
         cmocka_unit_test(test_inside__patch_finds_the_declaration),
+        cmocka_unit_test(test_inside__tools_say_what_flips),
         cmocka_unit_test(test_inside__requests),
         cmocka_unit_test(test_inside__refuses),
     };
