@@ -82,6 +82,22 @@ size_t cf_batch_rows(const cf_session *session);
  */
 CF_MUST_USE cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel, cf_error *err);
 
+/* What others do while a pass pauses. */
+typedef struct cf_pause {
+    void (*fn)(void *ud);
+    void *ud;
+} cf_pause;
+
+/*
+ * The same for a pass that takes long: before each layer the calling thread calls
+ * pause->fn, and until that returns the engine is free for passes over other
+ * sessions, made by any thread.  Forks of the sessions of this pass begin where
+ * it began.  Where the engine cannot pause (a plug-in, another pass that pauses,
+ * no memory for a second workspace) it is not called.
+ */
+CF_MUST_USE cf_status cf_batch_pass_between(cf_advance *parts, size_t n, const cf_pause *pause,
+                                            cf_cancel *cancel, cf_error *err);
+
 /* Leaves a session's timeline in its cache of prefixes (prefix.h), as a sync
  * does: for a prompt that passes computed.  Without a cache nothing happens. */
 void cf_session_offer(const cf_session *session);

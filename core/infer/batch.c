@@ -115,7 +115,8 @@ static cf_status make_parts(cf_part *out, size_t *n_part, cf_advance *parts, siz
     return CF_OK;
 }
 
-cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel, cf_error *err)
+cf_status cf_batch_pass_between(cf_advance *parts, size_t n, const cf_pause *pause,
+                                cf_cancel *cancel, cf_error *err)
 {
     cf_part few[FEW];
     cf_part *part = few;
@@ -136,7 +137,7 @@ cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel, cf_error
     }
     cf_status st = make_parts(part, &n_part, parts, n, n_row, cancel, err);
     if (st == CF_OK && n_part > 0) {
-        st = cf_session__pass(part, n_part, cancel, err);
+        st = cf_session__pass(part, n_part, pause, cancel, err);
     }
     for (size_t i = 0, k = 0; st == CF_OK && i < n && k < n_part; i++) {
         if (part[k].s == parts[i].session) {
@@ -147,6 +148,11 @@ cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel, cf_error
         cf_free(part);
     }
     return st;
+}
+
+cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel, cf_error *err)
+{
+    return cf_batch_pass_between(parts, n, NULL, cancel, err);
 }
 
 void cf_session_offer(const cf_session *session)

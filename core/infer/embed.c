@@ -75,7 +75,7 @@ static cf_status run_encoder(const cf_embedder *m, const cf_token *ids, pool *p,
         CF_TRY(cf_session__check_id(e, ids[i], err));
         e->rows[i] = (cf_row){.pos = i, .id = ids[i], .at = {i, i, i, i}};
     }
-    CF_TRY(cf_forward(e, e->rows, p->n, 0, cancel, err));
+    CF_TRY(cf_forward(e, e->rows, p->n, 0, NULL, cancel, err));
     for (uint32_t i = 0; i < p->n; i++) {
         on_hidden(p, i, cf_forward_hidden(e, i));
     }

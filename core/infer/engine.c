@@ -284,6 +284,9 @@ void cf_engine__free_passes(cf_engine *e)
     cf_ws_deinit(&e->ws);
     cf_free(e->rows);
     cf_free(e->lora);
+    cf_ws_deinit(&e->spare.ws);
+    cf_free(e->spare.rows);
+    cf_free(e->spare.lora);
     for (size_t i = 0; i < CF_CACHE_COUNT; i++) {
         cf_kv_layout_deinit(&e->kv[i]);
     }

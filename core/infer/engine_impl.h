@@ -1,8 +1,8 @@
 /*
  * engine_impl.h - what an engine is made of, for core/infer only.
  *
- * Threads:  everything but `ws`, `rows` and `lora` is constant after open; they and
- *           `pool` belong to the holder of pass_lock.
+ * Threads:  everything but `ws`, `rows`, `lora`, `spare` and `is_paused` is constant
+ *           after open; they and `pool` belong to the holder of pass_lock.
  */
 #ifndef CF_CORE_INFER_ENGINE_IMPL_H
 #define CF_CORE_INFER_ENGINE_IMPL_H
@@ -20,6 +20,15 @@
 
 /* Rotary frequencies by context: longrope has two sets of factors. */
 enum { CF_ROPE_SHORT = 0, CF_ROPE_LONG = 1, CF_ROPE_VARIANTS = 2 };
+
+/* What a pass writes to. */
+typedef struct cf_buffers {
+    cf_ws ws;
+    struct cf_row *rows; /* [n_rows], as many as the workspace has */
+    uint32_t n_rows;
+    float *lora; /* [cap_lora] of a pass with adapters */
+    size_t cap_lora;
+} cf_buffers;
 
 struct cf_engine {
     cf_gguf *file;         /* a GGUF; NULL for a folder */
@@ -49,6 +58,8 @@ struct cf_engine {
     uint32_t n_rows;
     float *lora; /* [cap_lora] of a pass with adapters */
     size_t cap_lora;
+    cf_buffers spare; /* of passes while another one pauses */
+    bool is_paused;   /* one pass pauses, or will */
 };
 
 /* The layouts of all types of caches. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/infer/pass.h"
+#include "core/infer/session_impl.h"
 
 /* ---- before the layers -------------------------------------------------- */
 
@@ -252,20 +253,29 @@ static bool is_cancelled(cf_pass *p, unsigned i)
     return p->is_cancelled;
 }
 
+/* Everything before the first layer. */
+static void begin_rows(const cf_pass *p, unsigned i, unsigned n)
+{
+    embed_rows(p, i, n);
+    if (p->e->hp.n_per_layer != 0) {
+        cf_per_layer_inputs(p, i, n);
+    }
+    if (p->e->hp.n_altup != 0) {
+        cf_altup_open(p, i, n);
+    }
+    cf_pass__show_streams(p, 0, 0, i, n);
+}
+
+/* The layers p->from .. p->to - 1. */
 static void forward_part(void *ud, unsigned i, unsigned n)
 {
     cf_pass *p = ud;
     const cf_hparams *hp = &p->e->hp;
     size_t r0 = 0; /* first row still computed */
-    embed_rows(p, i, n);
-    if (hp->n_per_layer != 0) {
-        cf_per_layer_inputs(p, i, n);
+    if (p->from == 0) {
+        begin_rows(p, i, n);
     }
-    if (hp->n_altup != 0) {
-        cf_altup_open(p, i, n);
-    }
-    cf_pass__show_streams(p, 0, 0, i, n);
-    for (uint32_t layer = 0; layer < hp->n_layer; layer++) {
+    for (uint32_t layer = p->from; layer < p->to; layer++) {
         if (is_cancelled(p, i)) {
             return;
         }
@@ -278,7 +288,7 @@ static void forward_part(void *ud, unsigned i, unsigned n)
         }
         cf_pass__show_streams(p, layer + 1, r0, i, n);
     }
-    if (hp->n_altup != 0) {
+    if (hp->n_altup != 0 && p->to == hp->n_layer) {
         cf_altup_close(p, r0, i, n);
     }
 }
@@ -304,15 +314,69 @@ static cf_status need_lora(cf_pass *p, cf_error *err)
     return CF_OK;
 }
 
+/* ---- pauses ------------------------------------------------------------- */
+
+static void swap_buffers(cf_engine *e)
+{
+    const cf_buffers own = {e->ws, e->rows, e->n_rows, e->lora, e->cap_lora};
+    const cf_buffers *s = &e->spare;
+    e->ws = s->ws;
+    e->rows = s->rows;
+    e->n_rows = s->n_rows;
+    e->lora = s->lora;
+    e->cap_lora = s->cap_lora;
+    e->spare = own;
+}
+
+bool cf_forward_spare(cf_engine *e)
+{
+    const cf_ws_model m = cf_engine__ws_model(e);
+    const cf_ws_plan own = e->ws.plan;
+    cf_error ignored;
+    if (e->is_paused || e->plugin != NULL ||
+        cf_ws_grow(&e->spare.ws, &m, own.n_row, own.n_ctx, &ignored) != CF_OK) {
+        return false;
+    }
+    swap_buffers(e);
+    cf_status st = cf_session__grow_rows(e, &ignored);
+    swap_buffers(e);
+    e->is_paused = st == CF_OK;
+    return e->is_paused;
+}
+
+void cf_forward_end_spare(cf_engine *e)
+{
+    const cf_ws_plan *own = &e->ws.plan, *spare = &e->spare.ws.plan;
+    if (spare->n_row > own->n_row || spare->n_ctx > own->n_ctx) {
+        swap_buffers(e); /* a session made meanwhile needs them */
+    }
+    e->is_paused = false;
+}
+
+static void give_way(cf_engine *e, const cf_pause *pause)
+{
+    swap_buffers(e);
+    pthread_mutex_unlock(&e->pass_lock);
+    pause->fn(pause->ud);
+    pthread_mutex_lock(&e->pass_lock);
+    swap_buffers(e);
+}
+
 cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row, size_t first_out,
-                     const cf_cancel *cancel, cf_error *err)
+                     const cf_pause *pause, const cf_cancel *cancel, cf_error *err)
 {
     cf_pass p;
     CF_ASSERT(n_row >= 1 && n_row <= e->ws.plan.n_row && first_out <= n_row);
     cf_pass__init(&p, e, rows, n_row, first_out);
     p.cancel = cancel;
     CF_TRY(need_lora(&p, err));
-    cf_pool_run(e->pool, forward_part, &p);
+    for (; p.to < e->hp.n_layer && !p.is_cancelled; p.from = p.to) {
+        if (pause != NULL) {
+            give_way(e, pause);
+        }
+        p.to = pause != NULL ? p.to + 1 : e->hp.n_layer;
+        cf_pool_run(e->pool, forward_part, &p);
+    }
     return p.is_cancelled || cf_pass__stops(&p) ? cf_fail(err, CF_ECANCELLED, "cancelled") : CF_OK;
 }
 

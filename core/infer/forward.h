@@ -23,7 +23,7 @@
 #ifndef CF_CORE_INFER_FORWARD_H
 #define CF_CORE_INFER_FORWARD_H
 
-#include "core/api/session.h"
+#include "core/api/batch.h"
 #include "core/infer/engine_impl.h"
 #include "core/infer/lora.h"
 #include "core/infer/pass_probe.h"
@@ -57,9 +57,19 @@ typedef struct cf_row {
  * keys, values and states.  Rows from first_out on can be asked for their
  * logits until the next pass.  CF_ECANCELLED within a layer's work after
  * *cancel (may be NULL) became true; the cache then holds nothing new of use.
+ *
+ * With a pause (may be NULL) it is called before each layer, without the pass
+ * lock and with the engine's spare buffers in place of its own, which
+ * cf_forward_spare() has made.
  */
 CF_MUST_USE cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row, size_t first_out,
-                                 const cf_cancel *cancel, cf_error *err);
+                                 const cf_pause *pause, const cf_cancel *cancel, cf_error *err);
+
+/* Makes the spare buffers as large as the engine's own, for one pass at a time;
+ * false: they are in use, or there is no memory. */
+bool cf_forward_spare(cf_engine *e);
+/* The pass that used them is over; the larger buffers are the engine's own. */
+void cf_forward_end_spare(cf_engine *e);
 
 /* out[n, n_vocab]: logits of rows row[0..n) of the pass before, ascending; n
  * at most the workspace's n_logit. */

@@ -3,12 +3,18 @@
  *
  * Rules:
  *  1. is_busy is set while a pass is computed, by the thread that computes it,
- *     without the lock; no session is read or changed by others meanwhile.
+ *     without the lock; no session is read or changed by others meanwhile, but
+ *     for those that are not in the pass while is_paused is set, too.
  *  2. A waiting entry is on the list from its sync until it is done, and only
  *     the computing thread, or nobody, changes it.
- *  3. A prompt of more than LONG tokens is computed in pieces beside replies, as
- *     long as the costs allow that were measured: see plan().
- *  4. A failure of a pass is tried again entry by entry, so that one request
+ *  3. A prompt of more than LONG tokens is computed in pieces beside replies, and
+ *     a pass over a piece pauses between layers for what else there is, so that
+ *     a reply waits at most about WAIT times as long as for a pass of its own.
+ *     Not for replies to requests that came with it: then all waits are shorter
+ *     when the prompts are read first.
+ *  4. A prompt that begins like an earlier one waits until that has computed what
+ *     they have in common, and goes on from there.
+ *  5. A failure of a pass is tried again entry by entry, so that one request
  *     cannot fail another.
  */
 #include "core/api/joint.h"
@@ -20,26 +26,35 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/infer/session_impl.h"
 
 enum {
     PARTS_MAX = 64,
-    LONG = 1024, /* tokens of a prompt that is cut */
+    LONG = 256, /* tokens of a prompt that is cut */
+    PIECE_FIRST = 32,
     PIECE_MAX = 512,
-    MOST_FIRST = 8,           /* rows beyond the first, of a first piece */
-    ROUND = 16,               /* passes, of which two measure what others cost */
-    GATHER_NS = 2000000,      /* longest wait for replies that are sampling */
-    GATHER_LONG_NS = 10000000 /* while a long prompt could go on without them */
+    TOGETHER_US = 250000, /* requests that came in this time came together */
+    GATHER_NS = 2000000,  /* longest wait for replies that are sampling */
+    ALIKE = 32            /* tokens that are worth waiting for */
 };
+
+/* In passes of the replies alone: how long a reply waits for its pass to begin,
+ * and how long a layer of a piece is to take. */
+static const double WAIT = 1.5, LAYER = 0.4;
 
 typedef struct waiting waiting;
 struct waiting {
     waiting *next;
     cf_advance part;
+    const cf_token *ids; /* [n] of a whole prompt; NULL: something else */
+    size_t n;
+    size_t n_lent;     /* of them, taken over from another prompt */
     cf_cancel *cancel; /* may be NULL */
-    bool is_whole;     /* done when all of the part is taken, not some of it */
     bool is_reply;     /* a token after the other */
     bool is_long;      /* rule 3 */
+    bool can_share;    /* rule 4 */
     bool is_done;
+    uint64_t asked_us;
     cf_status st;
     cf_error err;
 };
@@ -55,14 +70,13 @@ struct cf_joint {
     pthread_cond_t changed; /* an entry came or is done, a pass is over */
     waiting *first;
     size_t n_active, n_holding;
-    bool is_busy, was_idle; /* since the last pass */
-    /* Of the thread that computes.  From the end of a pass to the end of the next
-     * a reply has to wait: without a long prompt, with one row of it more than
-     * that, and more for each further row. */
-    cost usual, first_row, row;
-    size_t piece, turn;   /* rows of long prompts in a pass, and its place in a round */
-    size_t most;          /* rows that a piece has at most beyond the first */
-    uint64_t previous_us; /* when a pass with replies ended; 0: no reply went on since */
+    bool is_busy, is_paused;
+    /* Of the thread that computes. */
+    cost usual;                /* passes of replies alone */
+    uint64_t eldest, youngest; /* when the requests of the latest replies came */
+    uint64_t served_us;        /* when the last pass with replies ended */
+    size_t piece;              /* rows of a long prompt in a pass */
+    double layer_us;           /* what its longest layer takes */
 };
 
 cf_status cf_joint_new(cf_joint **out, cf_error *err)
@@ -73,6 +87,7 @@ cf_status cf_joint_new(cf_joint **out, cf_error *err)
     }
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->changed, NULL);
+    j->piece = PIECE_FIRST;
     *out = j;
     return CF_OK;
 }
@@ -97,7 +112,6 @@ void cf_joint_leave(cf_joint *j)
 {
     pthread_mutex_lock(&j->lock);
     j->n_active--;
-    j->was_idle = j->was_idle || j->n_active == 0;
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
 }
@@ -106,7 +120,8 @@ void cf_joint_hold(cf_joint *j)
 {
     pthread_mutex_lock(&j->lock);
     j->n_holding++; /* the next pass waits for it */
-    while (j->is_busy) {
+    pthread_cond_broadcast(&j->changed);
+    while (j->is_busy && !j->is_paused) {
         pthread_cond_wait(&j->changed, &j->lock);
     }
     j->n_holding--;
@@ -116,6 +131,74 @@ void cf_joint_release(cf_joint *j)
 {
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
+}
+
+/* ---- prompts that begin alike -------------------------------------------- */
+
+static size_t n_common(const waiting *a, const waiting *b)
+{
+    const size_t most = a->n < b->n ? a->n : b->n;
+    size_t n = 0;
+    while (n < most && a->ids[n] == b->ids[n]) {
+        n++;
+    }
+    return n;
+}
+
+/* The entry before w that has, or will have, most of its beginning and more than
+ * it has itself; NULL: none.  A recurrent state is not to be had in the middle of
+ * a prompt. */
+static const waiting *alike(const cf_joint *j, const waiting *w, size_t *n)
+{
+    const waiting *found = NULL;
+    *n = w->n - w->part.n + ALIKE;
+    for (const waiting *e = j->first; e != w; e = e->next) {
+        const bool is_one = e->ids != NULL && (!e->is_done || e->st == CF_OK);
+        const size_t k = is_one ? n_common(e, w) : 0;
+        if (k > *n) {
+            found = e;
+            *n = k;
+        }
+    }
+    return found;
+}
+
+static bool waits_for_alike(const cf_joint *j, const waiting *w)
+{
+    size_t n;
+    return w->ids != NULL && w->can_share && alike(j, w, &n) != NULL;
+}
+
+/* Takes over what another entry has computed, if that is all that both have.
+ * Without memory it is computed twice. */
+static void take_over(const cf_joint *j, waiting *w)
+{
+    size_t n, n_have;
+    cf_sync_result now;
+    cf_session *s = w->part.session;
+    const waiting *from = alike(j, w, &n);
+    if (from == NULL || cf_session_tokens(from->part.session, &n_have) == NULL || n_have < n) {
+        return;
+    }
+    if (cf_session_adopt(s, from->part.session, NULL) != CF_OK ||
+        cf_session_match(s, w->ids, w->n, &now, NULL) != CF_OK) {
+        w->can_share = false;
+        return;
+    }
+    s->asked_us = w->asked_us;
+    w->n_lent = now.n_kept;
+    w->part.ids = w->ids + now.n_kept;
+    w->part.n = w->n - now.n_kept;
+}
+
+/* Rule 4.  Locked, between passes. */
+static void share(cf_joint *j, const waiting *but)
+{
+    for (waiting *w = j->first; w != NULL; w = w->next) {
+        if (w != but && !w->is_done && w->ids != NULL && w->can_share) {
+            take_over(j, w);
+        }
+    }
 }
 
 /* ---- a pass ------------------------------------------------------------- */
@@ -130,23 +213,32 @@ static size_t n_open(const cf_joint *j)
     return n;
 }
 
+/* Lets those in who hold the others' sessions.  Locked. */
+static void let_in(cf_joint *j)
+{
+    j->is_paused = true;
+    while (j->n_holding > 0) {
+        pthread_cond_broadcast(&j->changed);
+        pthread_cond_wait(&j->changed, &j->lock);
+    }
+    j->is_paused = false;
+}
+
 /* Waits a moment for replies that have not come back for their next token.
  * Locked. */
 static void gather(cf_joint *j)
 {
     struct timespec until;
-    bool has_long = false;
-    for (const waiting *w = j->first; w != NULL; w = w->next) {
-        has_long = has_long || (w->is_long && !w->is_done);
-    }
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += has_long ? GATHER_LONG_NS : GATHER_NS;
+    until.tv_nsec += GATHER_NS;
     if (until.tv_nsec >= 1000000000) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
+    j->is_paused = true;
     while (n_open(j) < j->n_active && pthread_cond_timedwait(&j->changed, &j->lock, &until) == 0) {
     }
+    j->is_paused = false;
 }
 
 static bool is_cancelled(const waiting *w)
@@ -156,17 +248,28 @@ static bool is_cancelled(const waiting *w)
 
 static void finish(waiting *w, cf_status st)
 {
-    w->is_done = true;
     w->st = st;
+    w->is_done = true;
 }
 
-/* Replies, which take one row each, come before prompts.  Locked. */
-static size_t choose(const cf_joint *j, waiting *v[PARTS_MAX])
+/* Locked. */
+static void drop_cancelled(cf_joint *j, const waiting *but)
+{
+    for (waiting *w = j->first; w != NULL; w = w->next) {
+        if (w != but && !w->is_done && is_cancelled(w)) {
+            finish(w, cf_fail(&w->err, CF_ECANCELLED, "cancelled"));
+        }
+    }
+}
+
+/* Replies, which take a row or a few, come before prompts; without `but`.  Locked. */
+static size_t choose(const cf_joint *j, const waiting *but, waiting *v[PARTS_MAX])
 {
     size_t n = 0;
     for (int is_prompt = 0; is_prompt < 2; is_prompt++) {
         for (waiting *w = j->first; w != NULL && n < PARTS_MAX; w = w->next) {
-            if (!w->is_done && w->is_reply == !is_prompt) {
+            const bool is_next = w != but && !w->is_done && w->is_reply == !is_prompt;
+            if (is_next && !(but != NULL && w->is_long) && !waits_for_alike(j, w)) {
                 v[n++] = w;
             }
         }
@@ -174,64 +277,63 @@ static size_t choose(const cf_joint *j, waiting *v[PARTS_MAX])
     return n;
 }
 
-static void take_done(waiting *w, const cf_advance *part)
+/* What a pass made of an entry.  Locked. */
+static void settle(waiting *w, const cf_advance *part, cf_status st)
 {
     w->part.n_done = part->n_done;
-    if (w->is_whole) {
+    if (st == CF_OK && w->ids != NULL) {
         w->part.ids += part->n_done;
         w->part.n -= part->n_done;
     }
-    if (w->is_whole ? w->part.n == 0 : part->n_done > 0) {
-        finish(w, CF_OK);
+    if (st != CF_OK || (w->ids != NULL ? w->part.n == 0 : part->n_done > 0)) {
+        finish(w, st);
     }
 }
 
-static void compute(waiting *const *v, cf_advance *parts, size_t n)
+/* st[i] is how part i ended.  Unlocked. */
+static void compute(waiting *const *v, cf_advance *parts, cf_status *st, size_t n)
 {
-    cf_error err;
-    if (cf_batch_pass(parts, n, NULL, &err) == CF_OK) {
-        for (size_t i = 0; i < n; i++) {
-            take_done(v[i], &parts[i]);
-        }
-        return;
+    cf_error *err = &v[0]->err;
+    st[0] = cf_batch_pass(parts, n, n == 1 ? v[0]->cancel : NULL, err);
+    for (size_t i = 0; i < n && n > 1; i++) {
+        st[i] = i == 0 || st[0] == CF_OK ? st[0] : cf_batch_pass(&parts[i], 1, NULL, &v[i]->err);
     }
+    if (n > 1 && st[0] != CF_OK) {
+        st[0] = cf_batch_pass(parts, 1, NULL, err);
+    }
+}
+
+/* A pass over others than a long prompt.  Locked before and after. */
+static void serve(cf_joint *j, waiting *const *v, size_t n)
+{
+    cf_advance parts[PARTS_MAX];
+    cf_status st[PARTS_MAX];
+    size_t n_replies = 0;
+    pthread_mutex_unlock(&j->lock);
+    const uint64_t from = cf_os_monotonic_us();
     for (size_t i = 0; i < n; i++) {
-        cf_status st = cf_batch_pass(&parts[i], 1, NULL, &v[i]->err);
-        if (st != CF_OK) {
-            finish(v[i], st);
-        } else {
-            take_done(v[i], &parts[i]);
+        const uint64_t asked = v[i]->asked_us;
+        parts[i] = v[i]->part;
+        if (v[i]->is_reply) {
+            j->eldest = n_replies == 0 || asked < j->eldest ? asked : j->eldest;
+            j->youngest = n_replies == 0 || asked > j->youngest ? asked : j->youngest;
+            n_replies++;
         }
     }
-}
-
-/* The parts of a pass: beside replies at most `piece` rows of long prompts, and
- * those that get none wait.  Returns how many there are; *n_rows are of long
- * prompts. */
-static size_t cut(const cf_joint *j, waiting **v, cf_advance *parts, size_t n, bool has_replies,
-                  size_t *n_rows)
-{
-    size_t n_kept = 0;
-    *n_rows = 0;
+    compute(v, parts, st, n);
+    const uint64_t now = cf_os_monotonic_us();
+    if (n_replies == n) {
+        j->usual.v[j->usual.n++ % 3] = (double)(now - from);
+    }
+    j->served_us = n_replies > 0 ? now : j->served_us;
+    pthread_mutex_lock(&j->lock);
     for (size_t i = 0; i < n; i++) {
-        cf_advance part = v[i]->part;
-        if (has_replies && v[i]->is_long) {
-            const size_t left = j->piece - *n_rows;
-            part.n = part.n < left ? part.n : left;
-            *n_rows += part.n;
-        }
-        if (part.n > 0) {
-            v[n_kept] = v[i];
-            parts[n_kept++] = part;
-        }
+        settle(v[i], &parts[i], st[i]);
     }
-    return n_kept;
+    pthread_cond_broadcast(&j->changed);
 }
 
-static void note(cost *c, double us)
-{
-    c->v[c->n++ % 3] = us;
-}
+/* ---- long prompts ------------------------------------------------------- */
 
 /* The middle one of three: a pass that was interrupted does not count. */
 static double middle(const cost *c)
@@ -240,74 +342,85 @@ static double middle(const cost *c)
     return fmax(fmin(a, b), fmin(fmax(a, b), d));
 }
 
-/* Chooses the rows of this pass.  A reply may wait two and a half times as long
- * as usual.  Deep in a prompt the first row alone can take longer than that, by
- * reading the whole cache: then the others get as much time as it has. */
-static void plan(cf_joint *j)
+/* Whether replies would wait too long after another layer. */
+static bool is_due(const cf_joint *j)
 {
-    const double first = middle(&j->first_row), room = 1.5 * middle(&j->usual) - first;
-    const double n = (room >= 0 ? room : first) / fmax(middle(&j->row), 1e-3);
-    if (j->turn < 2) {
-        j->piece = j->turn;
-    } else {
-        j->piece = 1 + (size_t)fmin(n, (double)j->most);
-        j->most = j->piece < PIECE_MAX / 2 ? 2 * j->piece : PIECE_MAX - 1;
-    }
-    j->turn = (j->turn + 1) % ROUND;
+    const double us = (double)(cf_os_monotonic_us() - j->served_us);
+    return us + j->layer_us > WAIT * middle(&j->usual);
 }
 
-/* Without a long prompt the next one starts with what its own rows cost. */
-static void forget(cf_joint *j)
+typedef struct piece {
+    cf_joint *joint;
+    const waiting *prompt;
+    uint64_t layer_from; /* when the layer at hand began */
+    double longest;      /* of the layers so far, microseconds */
+} piece;
+
+static void end_layer(piece *p)
 {
-    j->first_row = j->row = (cost){.n = 0};
-    j->turn = 0;
-    j->most = MOST_FIRST;
+    cf_joint *j = p->joint;
+    p->longest = fmax(p->longest, (double)(cf_os_monotonic_us() - p->layer_from));
+    j->layer_us = fmax(j->layer_us, p->longest);
 }
 
-/* Notes how long replies waited for a pass with so many rows of long prompts. */
-static void measure(cf_joint *j, size_t n_rows, uint64_t us)
+/* Between two layers of a piece. */
+static void pause(void *ud)
 {
-    const double more = fmax((double)us - middle(&j->usual), 0);
-    if (n_rows == 0) {
-        note(&j->usual, (double)us);
-    } else if (n_rows == 1) {
-        note(&j->first_row, more);
-    } else {
-        note(&j->row, fmax(more - middle(&j->first_row), 0) / (double)(n_rows - 1));
+    piece *p = ud;
+    cf_joint *j = p->joint;
+    waiting *v[PARTS_MAX];
+    end_layer(p);
+    pthread_mutex_lock(&j->lock);
+    let_in(j);
+    drop_cancelled(j, p->prompt);
+    share(j, p->prompt);
+    const size_t n = is_due(j) ? choose(j, p->prompt, v) : 0;
+    if (n > 0) {
+        serve(j, v, n);
     }
+    pthread_mutex_unlock(&j->lock);
+    p->layer_from = cf_os_monotonic_us();
 }
 
-/* `has_replies`: some are active, waiting or on their way back. */
-static void run_pass(cf_joint *j, waiting **v, size_t n, bool has_replies)
+/* Computes the next rows of a long prompt, and chooses how many come after them:
+ * as many as the longest layer allows.  Locked before and after. */
+static void run_piece(cf_joint *j, waiting *w)
 {
-    cf_advance parts[PARTS_MAX];
-    size_t n_rows = 0, n_replies = 0, n_long = 0;
-    for (size_t i = 0; i < n; i++) {
-        n_replies += v[i]->is_reply;
-        n_long += v[i]->is_long;
-    }
-    if (n_long == 0) {
-        forget(j);
-    } else if (has_replies) {
-        plan(j);
-    }
-    const bool is_alone = n == n_replies + n_long; /* no other prompt */
-    const size_t n_parts = cut(j, v, parts, n, has_replies, &n_rows);
-    compute(v, parts, n_parts);
-    const uint64_t now = cf_os_monotonic_us();
-    if (n_replies > 0 && is_alone && j->previous_us > 0) {
-        measure(j, n_rows, now - j->previous_us);
-    }
-    j->previous_us = n_replies > 0 ? now : 0;
+    piece p = {.joint = j, .prompt = w, .layer_from = cf_os_monotonic_us()};
+    const cf_pause between = {pause, &p};
+    cf_advance part = w->part;
+    part.n = part.n < j->piece ? part.n : j->piece;
+    pthread_mutex_unlock(&j->lock);
+    cf_status st = cf_batch_pass_between(&part, 1, &between, w->cancel, &w->err);
+    end_layer(&p);
+    pthread_mutex_lock(&j->lock);
+    settle(w, &part, st);
+    const double usual = middle(&j->usual);
+    const double fits = (double)part.n * (usual > 0 ? LAYER * usual / fmax(p.longest, 1) : 1);
+    const double next = fmin(fmax(fits, (double)part.n / 2), 2 * (double)part.n);
+    j->piece = (size_t)fmin(fmax(next, 1), PIECE_MAX);
+    j->layer_us = p.longest * (double)j->piece / (double)part.n;
 }
 
-static size_t n_prompts(const cf_joint *j)
+/* The prompt that is to be computed in pieces, because somebody is active who is
+ * no prompt: a reply, or one on its way back; NULL: none.  Locked. */
+static waiting *long_prompt(const cf_joint *j)
 {
-    size_t n = 0;
-    for (const waiting *w = j->first; w != NULL; w = w->next) {
-        n += !w->is_reply && !w->is_done;
+    size_t n_prompts = 0;
+    waiting *found = NULL;
+    for (waiting *w = j->first; w != NULL; w = w->next) {
+        const bool is_prompt = !w->is_reply && !w->is_done;
+        n_prompts += is_prompt;
+        if (is_prompt && w->is_long && found == NULL && !waits_for_alike(j, w)) {
+            found = w;
+        }
     }
-    return n;
+    if (found == NULL || j->n_active <= n_prompts) {
+        return NULL;
+    }
+    const bool is_with_all =
+        found->asked_us < j->eldest + TOGETHER_US && j->youngest < found->asked_us + TOGETHER_US;
+    return is_with_all ? NULL : found;
 }
 
 /* One pass for all that wait.  Locked before and after. */
@@ -315,19 +428,20 @@ static void lead(cf_joint *j)
 {
     waiting *v[PARTS_MAX];
     j->is_busy = true;
-    gather(j);
-    j->previous_us = j->was_idle ? 0 : j->previous_us;
-    j->was_idle = false;
-    for (waiting *w = j->first; w != NULL; w = w->next) {
-        if (!w->is_done && is_cancelled(w)) {
-            finish(w, cf_fail(&w->err, CF_ECANCELLED, "cancelled"));
-        }
+    if (long_prompt(j) == NULL) {
+        gather(j);
     }
-    size_t n = choose(j, v);
-    const bool has_replies = j->n_active > n_prompts(j);
-    pthread_mutex_unlock(&j->lock);
-    run_pass(j, v, n, has_replies);
-    pthread_mutex_lock(&j->lock);
+    drop_cancelled(j, NULL);
+    share(j, NULL);
+    waiting *prompt = long_prompt(j);
+    j->piece = prompt != NULL ? j->piece : PIECE_FIRST;
+    const size_t n = prompt == NULL || is_due(j) ? choose(j, prompt, v) : 0;
+    if (n > 0) {
+        serve(j, v, n);
+    } else if (prompt != NULL) {
+        run_piece(j, prompt);
+    }
+    share(j, NULL);
     j->is_busy = false;
     pthread_cond_broadcast(&j->changed);
 }
@@ -364,7 +478,9 @@ static cf_status keep_known(cf_session *s, const cf_token *ids, size_t n, cf_can
     return CF_OK;
 }
 
-/* Puts an entry on the list until it is done.  Locked before and after. */
+/* Puts an entry on the list until it is done.  A pass over a piece outlasts those
+ * that its pauses are for, so the prompt's own thread makes it.  Locked before and
+ * after. */
 static void wait_for(cf_joint *j, waiting *w)
 {
     waiting **at = &j->first;
@@ -374,7 +490,8 @@ static void wait_for(cf_joint *j, waiting *w)
     *at = w;
     pthread_cond_broadcast(&j->changed);
     while (!w->is_done) {
-        if (!j->is_busy && j->n_holding == 0) {
+        const waiting *prompt = long_prompt(j);
+        if (!j->is_busy && j->n_holding == 0 && (prompt == NULL || prompt == w)) {
             lead(j);
         } else {
             pthread_cond_wait(&j->changed, &j->lock);
@@ -396,21 +513,32 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size
 {
     cf_joint *j = ud;
     size_t n_have;
-    waiting w = {.cancel = run != NULL ? run->cancel : NULL, .is_whole = true};
+    waiting w = {.cancel = run != NULL ? run->cancel : NULL,
+                 .ids = ids,
+                 .n = n,
+                 .can_share = !cf_session_is_recurrent(session),
+                 .asked_us = cf_os_monotonic_us()};
     if (n == 0 || n > cf_session_n_ctx(session)) {
         return cf_fail(err, CF_ELIMIT, "%zu tokens do not fit the context of %u", n,
                        cf_session_n_ctx(session));
     }
     cf_joint_hold(j);
     cf_status st = keep_known(session, ids, n, w.cancel, out, &n_have, err);
+    session->asked_us = w.asked_us;
     if (st == CF_OK) {
         w.part = (cf_advance){.session = session,
                               .ids = ids + n_have,
                               .n = n - n_have,
-                              .keep_at = run != NULL ? run->keep_at : 0};
+                              .keep_at = run != NULL ? run->keep_at : 0,
+                              .hidden = run != NULL ? run->hidden : NULL,
+                              .ud = run != NULL ? run->ud : NULL};
         w.is_long = w.part.n > LONG;
         wait_for(j, &w);
         st = result(&w, err);
+    }
+    if (st == CF_OK && w.n_lent > 0) {
+        out->n_common = out->n_kept = w.n_lent;
+        out->n_new = n - w.n_lent;
     }
     if (st == CF_OK) {
         cf_session_offer(session);
@@ -422,8 +550,12 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size
 cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel, cf_error *err)
 {
     cf_joint *j = ud;
-    waiting w = {
-        .cancel = cancel, .part = *part, .is_reply = part->n == 1, .is_long = part->n > LONG};
+    const bool is_reply = part->n == 1 || part->keeps_rows;
+    waiting w = {.cancel = cancel,
+                 .part = *part,
+                 .is_reply = is_reply,
+                 .is_long = part->n > LONG,
+                 .asked_us = is_reply ? part->session->asked_us : cf_os_monotonic_us()};
     pthread_mutex_lock(&j->lock);
     wait_for(j, &w);
     pthread_mutex_unlock(&j->lock);

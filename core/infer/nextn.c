@@ -142,7 +142,7 @@ static cf_status run(cf_nextn *x, const cf_token *ids, size_t n)
                     .wants_last = true,
                     .hidden = take_hidden,
                     .ud = x};
-    return cf_session__pass(&part, 1, NULL, &ignored);
+    return cf_session__pass(&part, 1, NULL, NULL, &ignored);
 }
 
 /* ---- a guesser ---------------------------------------------------------- */

@@ -427,7 +427,7 @@ static cf_status compute_batch(cf_session *s, const stretch *job, uint32_t m, bo
                     .logits = job->run->logits,
                     .hidden = job->run->hidden,
                     .ud = job->run->ud};
-    return cf_session__pass(&part, 1, job->run->cancel, err);
+    return cf_session__pass(&part, 1, NULL, job->run->cancel, err);
 }
 
 /* How many of the next positions go into one pass: as many as a batch takes,

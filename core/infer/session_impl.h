@@ -50,6 +50,7 @@ struct cf_session {
     cf_prefix_cache *plain_prefixes; /* without adapters */
     cf_lora_set lora;
     const cf_probe *probe; /* borrowed; NULL: nobody looks */
+    uint64_t asked_us;     /* when its last prompt came to be computed with others */
 };
 
 /* The input of a call from position `first` on: tokens alone, or inputs. */
@@ -95,10 +96,10 @@ bool cf_part_wants(const cf_part *part, uint32_t i);
  * one engine.  All or nothing: after a failure every session is as it was,
  * but for kept rows, which are gone.  CF_ELIMIT for more rows than the
  * workspace has, CF_ECANCELLED, CF_ENOMEM, CF_EINVAL for a row of embeddings
- * without them.
+ * without them.  pause: as in cf_batch_pass_between(); may be NULL.
  */
-CF_MUST_USE cf_status cf_session__pass(cf_part *parts, size_t n, const cf_cancel *cancel,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_session__pass(cf_part *parts, size_t n, const cf_pause *pause,
+                                       const cf_cancel *cancel, cf_error *err);
 
 /* Computes what a recurrent state lacks after a rewind: n_ready becomes n. */
 CF_MUST_USE cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel, cf_error *err);

@@ -278,8 +278,8 @@ static size_t first_output(const cf_part *parts, size_t n, size_t n_row)
 }
 
 /* The pass, with the lock held. */
-static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_cancel *cancel,
-                             cf_error *err)
+static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_pause *pause,
+                             const cf_cancel *cancel, cf_error *err)
 {
     size_t n_row = 0;
     size_t n_made = 0;
@@ -301,9 +301,10 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_ca
         st = make_rows(&parts[n_made], e->rows + parts[n_made].row0, err);
         n_made -= st != CF_OK; /* it is not among those made */
     }
-    CF_THEN(st, e->plugin != NULL /* all of it; else up to the last layer */
-                    ? cf_plugin_forward(e->plugin, parts, n, cancel, err)
-                    : cf_forward(e, e->rows, n_row, first_output(parts, n, n_row), cancel, err));
+    CF_THEN(st,
+            e->plugin != NULL /* all of it; else up to the last layer */
+                ? cf_plugin_forward(e->plugin, parts, n, cancel, err)
+                : cf_forward(e, e->rows, n_row, first_output(parts, n, n_row), pause, cancel, err));
     CF_THEN(st, compute_logits(e, parts, n, cancel, err));
     if (st == CF_OK) {
         deliver_hidden(e, parts, n);
@@ -320,11 +321,16 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_ca
     return st;
 }
 
-cf_status cf_session__pass(cf_part *parts, size_t n, const cf_cancel *cancel, cf_error *err)
+cf_status cf_session__pass(cf_part *parts, size_t n, const cf_pause *pause, const cf_cancel *cancel,
+                           cf_error *err)
 {
     cf_engine *e = parts[0].s->engine;
     pthread_mutex_lock(&e->pass_lock);
-    cf_status st = pass_locked(e, parts, n, cancel, err);
+    pause = pause != NULL && cf_forward_spare(e) ? pause : NULL;
+    cf_status st = pass_locked(e, parts, n, pause, cancel, err);
+    if (pause != NULL) {
+        cf_forward_end_spare(e);
+    }
     pthread_mutex_unlock(&e->pass_lock);
     return st;
 }

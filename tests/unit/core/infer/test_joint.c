@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "core/api/joint.h"
 #include "tests/support/t.h"
@@ -98,6 +99,21 @@ static void test_joint__a_reply_goes_on_beside_a_long_prompt(void **state)
     cf_joint_free(r.joint);
 }
 
+static cf_session *sync_alone(size_t n)
+{
+    cf_error err;
+    cf_session *s = new_session();
+    T_OK(cf_session_sync(s, ids, n, NULL, NULL, &err), err);
+    return s;
+}
+
+static void assert_same(cf_session *s, size_t n)
+{
+    cf_session *alone = sync_alone(n);
+    assert_memory_equal(cf_session_logits(s), cf_session_logits(alone), N_VOCAB * sizeof(float));
+    cf_session_free(alone);
+}
+
 /* Beside a reply that is between two tokens.  Alone, its first pass would have as
  * many rows as a pass may have. */
 static void test_joint__scores_of_a_long_text_leave_replies_their_turn(void **state)
@@ -105,18 +121,121 @@ static void test_joint__scores_of_a_long_text_leave_replies_their_turn(void **st
     (void)state;
     cf_error err;
     cf_joint *joint = NULL;
-    cf_session *text = new_session(), *alone = new_session();
+    cf_session *text = new_session(), *other = new_session();
     T_OK(cf_joint_new(&joint, &err), err);
     cf_joint_enter(joint);
     cf_joint_enter(joint);
+    cf_advance one = {.session = other, .ids = ids, .n = 1};
+    T_OK(cf_joint_pass(joint, &one, NULL, &err), err);
     cf_advance part = {.session = text, .ids = ids, .n = N_LONG};
     T_OK(cf_joint_pass(joint, &part, NULL, &err), err);
     assert_in_range(part.n_done, 1, 64);
-    T_OK(cf_session_sync(alone, ids, part.n_done, NULL, NULL, &err), err);
-    assert_memory_equal(cf_session_logits(text), cf_session_logits(alone), N_VOCAB * sizeof(float));
+    assert_same(text, part.n_done);
+    cf_session_free(other);
     cf_session_free(text);
-    cf_session_free(alone);
     cf_joint_free(joint);
+}
+
+typedef struct asking {
+    cf_joint *joint;
+    cf_session *session;
+    cf_token ids[N_LONG];
+    cf_sync_result out;
+    cf_status st;
+} asking;
+
+static void *ask(void *ud)
+{
+    asking *a = ud;
+    a->st = cf_joint_sync(a->joint, a->session, a->ids, N_LONG, NULL, &a->out, NULL);
+    cf_joint_leave(a->joint);
+    return NULL;
+}
+
+/* Two prompts that differ near their end, asked for at the same time.  Returns how
+ * many tokens were taken over. */
+static size_t ask_twice(void)
+{
+    cf_error err;
+    pthread_t threads[2];
+    static asking v[2];
+    cf_joint *joint = NULL;
+    size_t n_kept = 0;
+    T_OK(cf_joint_new(&joint, &err), err);
+    for (int i = 0; i < 2; i++) {
+        v[i] = (asking){.joint = joint, .session = new_session()};
+        memcpy(v[i].ids, ids, sizeof ids);
+        v[i].ids[N_LONG - 100] = (cf_token)(300 + i);
+        cf_joint_enter(joint);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, &v[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(v[i].st, CF_OK);
+        n_kept += v[i].out.n_kept;
+    }
+    for (int i = 0; i < 2; i++) {
+        cf_session *alone = new_session();
+        T_OK(cf_session_sync(alone, v[i].ids, N_LONG, NULL, NULL, &err), err);
+        assert_memory_equal(cf_session_logits(v[i].session), cf_session_logits(alone),
+                            N_VOCAB * sizeof(float));
+        cf_session_free(alone);
+        cf_session_free(v[i].session);
+    }
+    cf_joint_free(joint);
+    return n_kept;
+}
+
+/* Whichever comes first computes what both begin with.  A thread that comes when
+ * the other one is done computes all of it. */
+static void test_joint__prompts_that_begin_alike_are_computed_once(void **state)
+{
+    (void)state;
+    size_t n_kept = 0;
+    for (int i = 0; n_kept == 0 && i < 20; i++) {
+        n_kept = ask_twice();
+    }
+    assert_int_equal(n_kept, N_LONG - 100);
+}
+
+typedef struct company {
+    cf_session *session, *of, *fork;
+    size_t n_steps;
+} company;
+
+/* A step of another session, and once a fork of the one that pauses. */
+static void meanwhile(void *ud)
+{
+    company *c = ud;
+    cf_error err;
+    T_OK(cf_session_step(c->session, ids[c->n_steps++], NULL, &err), err);
+    if (c->fork == NULL) {
+        T_OK(cf_session_fork(&c->fork, c->of, &err), err);
+    }
+}
+
+static void test_joint__passes_run_between_the_layers_of_another(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_session *s = sync_alone(20);
+    company c = {.session = new_session(), .of = s};
+    const cf_pause pause = {meanwhile, &c};
+    cf_advance part = {.session = s, .ids = ids + 20, .n = 44};
+    T_OK(cf_batch_pass_between(&part, 1, &pause, NULL, &err), err);
+    assert_true(c.n_steps >= 2); /* a layer each */
+    assert_int_equal(part.n_done, 44);
+    assert_same(s, 64);
+    assert_same(c.fork, 20);
+    T_OK(cf_session_sync(c.fork, ids, 40, NULL, NULL, &err), err);
+    assert_same(c.fork, 40);
+    assert_same(s, 64);
+    assert_same(c.session, c.n_steps);
+    cf_session_free(c.session);
+    cf_session_free(c.fork);
+    cf_session_free(s);
 }
 
 int main(void)
@@ -124,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_joint__a_reply_goes_on_beside_a_long_prompt),
         cmocka_unit_test(test_joint__scores_of_a_long_text_leave_replies_their_turn),
+        cmocka_unit_test(test_joint__prompts_that_begin_alike_are_computed_once),
+        cmocka_unit_test(test_joint__passes_run_between_the_layers_of_another),
     };
     return cmocka_run_group_tests(tests, open_engine, close_engine);
 }
