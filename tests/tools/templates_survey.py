@@ -30,6 +30,28 @@ Of {total} findings {true} hold and none is false; the other {other} say what no
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
+TOOLS = """
+## Templates that take tools
+
+{n_tools} of the {n} show the declarations of tools, as the model was trained to read them; the others drop them or fail.
+Of the {n_tools}, {n_whole} keep everything that an agent's conversation has: calls, results, the reasoning of earlier replies, and the cache.
+Most leave out the reasoning of earlier replies as their models were trained; who saves a cache pays for it.
+*Loses* names what is accepted and not in the prompt, or refused; *cache* counts conversations that do not begin with the shorter one.
+
+| template | loses | cache |
+| --- | --- | --- |
+"""
+
+KNOWN = """
+## Templates by name
+
+The {n_names} names that `confab lint` knows a template by, with {n_rows} versions: whoever has an older one is told so (I009), and what the newest mended.
+Sources are the histories of public repositories (`templates/catalogue/catalogue.inc`, made by `tests/tools/template_catalogue.py`); *lost before* is what earlier versions lose and the newest does not.
+
+| name | versions | from | to | source of the newest | lost before |
+| --- | --- | --- | --- | --- | --- |
+"""
+
 CLIENTS = """
 ## Requests of real clients
 
@@ -63,6 +85,38 @@ def row(name, r):
             + " | ".join(caps[k] for k in keys) + f" | {' '.join(rules)} |")
 
 
+def is_stable(cell):
+    return not cell["rendered"] or cell["stable"]
+
+
+def tool_row(name, r):
+    """A row of what a template that takes tools loses; "" where it loses nothing."""
+    words = {"tool_calls": "calls", "tool_role": "results", "reasoning_history": "reasoning",
+             "system": "the system message", "late_system": "a later system message"}
+    lost = [words[k] for k in words if r["capabilities"][k] in ("dropped", "no", "garbled")]
+    moved = sum(not is_stable(c) for c in r["stability"])
+    rendered = sum(c["rendered"] for c in r["stability"])
+    if not lost and not moved:
+        return ""
+    return f"| {name} | {', '.join(lost) or 'nothing'} | {f'{moved} of {rendered}' if moved else 'kept'} |"
+
+
+def known_rows():
+    """(n_rows, lines) of the catalogue."""
+    with open("templates/catalogue/catalogue.inc", encoding="utf-8") as f:
+        rows = re.findall(r'^    \{"\w+", "(.*?)", "(.*?)", "(.*?)", "(.*?)"\},$', f.read(), re.M)
+    names = {}
+    for name, date, source, lost in rows:
+        names.setdefault(name, []).append((date, source, lost))
+    lines = []
+    for name, versions in sorted(names.items(), key=lambda item: item[0].lower()):
+        versions.sort()
+        lost = list(dict.fromkeys(w for _, _, text in versions for w in text.split(", ") if w))
+        lines.append(f"| {name} | {len(versions)} | {versions[0][0] or '?'} | {versions[-1][0] or '?'} | "
+                     f"{versions[-1][1]} | {', '.join(lost)} |")
+    return len(rows), lines
+
+
 def client_cell(r, client):
     def count(rule):
         return sum(client in f["message"].split(":")[0].split(", ")
@@ -94,6 +148,12 @@ def main():
                       true=f"{len(found) - other:,}"), end="")
     for n in names:
         print(row(n, reports[n]))
+    takers = [n for n in names if reports[n]["capabilities"]["tools"] in ("yes", "merged")]
+    losers = [line for line in (tool_row(n, reports[n]) for n in takers) if line]
+    print(TOOLS.format(n=len(names), n_tools=len(takers), n_whole=len(takers) - len(losers)), end="")
+    print("\n".join(losers))
+    n_rows, known = known_rows()
+    print(KNOWN.format(n_names=len(known), n_rows=n_rows) + "\n".join(known))
     print(CLIENTS.format(names=" | ".join(clients),
                          rule=" --- |" * len(clients)), end="")
     for n in names:
