@@ -23,7 +23,8 @@
  *           leaves the conversation as it was.
  *           Where this header gives NULL no meaning, a handle or a text that is
  *           NULL is CF_EINVAL; functions without an error do nothing then.
- * Callbacks: while cf_chat(), cf_score_text() or cf_inside() runs, its handle is answering: every other call with
+ * Callbacks: while cf_chat(), cf_score_text(), cf_inside() or cf_influence() runs,
+ *           its handle is answering: every other call with
  *           it is CF_EINVAL, from a function of the program, too, and cf_close(),
  *           cf_on_reply() and cf_mask_back() do nothing.  Only cf_interrupt() and
  *           what asks for a constant (cf_n_vocab(), cf_parts()) work.  A function
@@ -215,6 +216,18 @@ const char *cf_score_text(confab *c, const char *context, const char *text, cf_e
  * prompt, and "at" is where its first token was chosen.  CF_EUNSUPPORTED for a server.
  */
 const char *cf_inside(confab *c, const char *request, cf_error *err);
+
+/*
+ * What the last reply depends on: each message and tool of its prompt is left out in
+ * turn, and the reply's tokens are scored again:
+ *   {"with": the natural logarithm of their likelihood after the whole prompt,
+ *    "parts": [{"kind": "message" or "tool", "index", "without", "delta"}]}
+ * delta = without - with: below zero the part made the reply likelier.  A part that the
+ * template cannot do without has "why" in place of numbers.  docs/study.md says where
+ * such numbers mislead, and what `confab influence` does beside them.
+ * CF_EINVAL where the conversation does not end with that reply, CF_EUNSUPPORTED for a server.
+ */
+const char *cf_influence(confab *c, cf_error *err);
 
 /* The tokens of a text: [{"id","off","len"}].  `special`: spellings of control
  * tokens become those tokens.  CF_EUNSUPPORTED for a server. */

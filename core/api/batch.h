@@ -110,25 +110,6 @@ CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions, const cf
 /* The natural logarithm of softmax(logits)[id], summed in double. */
 float cf_logits_log_p(const float *logits, size_t n_vocab, cf_token id);
 
-/* A text to score: log_p[i] is the natural logarithm of how likely ids[i] is
- * after the prefix and ids[0..i). */
-typedef struct cf_scored {
-    const cf_token *ids; /* [n] */
-    size_t n;
-    float *log_p; /* [n], out */
-} cf_scored;
-
-/*
- * Scores several texts that begin with one prefix (one token at least), which
- * is computed once and left in the session; the texts are computed in forks,
- * side by side.  The values are those of cf_session_score() for each.
- * Errors as sync, CF_EINVAL for an empty prefix; after one, log_p is not
- * complete.
- */
-CF_MUST_USE cf_status cf_session_score_many(cf_session *session, const cf_token *prefix,
-                                            size_t n_prefix, cf_scored *texts, size_t n,
-                                            cf_cancel *cancel, cf_error *err);
-
 CF_END_DECLS
 
 #endif

@@ -208,20 +208,6 @@ CF_MUST_USE cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tok
  *   stack  "object > value > string" */
 void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule, cf_buf *stack);
 
-typedef struct cf_constraint_report {
-    size_t n_allowed;
-    float mass;            /* probability the model gave to allowed tokens */
-    cf_token best_refused; /* most likely refused token, or CF_TOKEN_NONE */
-    float p_refused;       /* its probability */
-    size_t refused_at;     /* byte of its piece that cannot be taken */
-    uint64_t mask_us;      /* time of the last cf_constraint_mask() */
-    bool was_cached;       /* the mask was in a cache */
-} cf_constraint_report;
-
-/* The effect of the mask on logits[n_vocab] (may be NULL: counts only). */
-void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask, const float *logits,
-                               cf_constraint_report *out);
-
 CF_END_DECLS
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * alternatives.c - a tool, a constrained reply, and what could have come in place of each
- * of its tokens, with one header.
+ * alternatives.c - a tool, a constrained reply, what could have come in place of each of its
+ * tokens, and what it depends on, with one header.
  */
 #include <confab/confab.h>
 #include <stdio.h>
@@ -41,6 +41,9 @@ int main(int argc, char **argv)
                     : NULL;
     }
     puts(reply != NULL ? reply : err.text);
+    if (reply != NULL) {
+        printf("depends on %s\nis kept as %s\n", cf_influence(c, NULL), cf_last_reply(c, NULL));
+    }
     cf_close(c);
     return reply == NULL;
 }

@@ -122,8 +122,9 @@ confab *cf_open(const char *model, cf_error *err)
 
 static void free_buffers(confab *c)
 {
-    cf_buf *all[] = {&c->reply, &c->messages, &c->last_reply,   &c->inspect, &c->tokens,
-                     &c->text,  &c->lint,     &c->alternatives, &c->score,   &c->inside};
+    cf_buf *all[] = {&c->reply,  &c->messages, &c->last_reply, &c->inspect,
+                     &c->tokens, &c->text,     &c->lint,       &c->alternatives,
+                     &c->score,  &c->inside,   &c->influence};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         cf_buf_deinit(all[i]);
     }

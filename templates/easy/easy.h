@@ -7,8 +7,8 @@
  *  2. tool[i] has the function of the i-th declaration in `tools`.
  *  3. A text that a function returned is in the buffer of that function and
  *     changes only in that function.
- *  4. `is_answering` is set while cf_chat(), cf_score_text() or cf_inside() runs; every function of confab.h that
- *     takes a handle asks cf_easy__may() first.
+ *  4. `is_answering` is set while cf_chat(), cf_score_text(), cf_inside() or
+ *     cf_influence() runs; every function of confab.h that takes a handle asks cf_easy__may() first.
  */
 #ifndef CF_TEMPLATES_EASY_EASY_H
 #define CF_TEMPLATES_EASY_EASY_H
@@ -34,6 +34,7 @@ typedef struct cf_easy_reply {
     cf_token *ids; /* [n], the prompt's first */
     size_t n, cap, n_prompt;
     bool is_whole; /* false: memory ran out for one of them */
+    cf_uuid at;    /* its turn; nil until it is in the conversation */
 } cf_easy_reply;
 
 struct confab {
@@ -54,11 +55,12 @@ struct confab {
     void *heard_user;
     cf_sent last; /* of the last cf_chat() */
     cf_easy_reply kept;
-    cf_session *session; /* of cf_inside(), or NULL */
+    cf_session *session; /* of cf_inside() and cf_influence(), or NULL */
     uint32_t n_ctx;      /* as cf_open_with() was asked */
 
     /* The results of the functions of the same names. */
-    cf_buf reply, messages, last_reply, inspect, tokens, text, lint, alternatives, score, inside;
+    cf_buf reply, messages, last_reply, inspect, tokens, text, lint, alternatives, score, inside,
+        influence;
 };
 
 /* Whether the handle may be used now: CF_EINVAL for NULL, for a handle that is
@@ -75,6 +77,9 @@ cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out, cf_err
 /* The tokenizer of a model in this process; CF_EUNSUPPORTED names what a server
  * cannot do. */
 cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out, cf_error *err);
+
+/* Makes the session that questions are computed on, where there is none yet. */
+cf_status cf_easy__session(confab *c, cf_error *err);
 
 /* A message as JSON.  CF_EFORMAT when the text is not UTF-8. */
 cf_status cf_easy__message(json_t **out, const char *role, const char *text, cf_error *err);

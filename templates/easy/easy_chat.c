@@ -209,6 +209,9 @@ const char *cf_chat(confab *c, const char *message, cf_error *err)
     CF_THEN(st, send(c, m, err));
     cf_easy__end(c);
     json_decref(m);
+    if (st == CF_OK || st == CF_ECANCELLED) {
+        c->kept.at = cf_conversation_head(c->conv);
+    }
     if (st != CF_OK) {
         return NULL;
     }

@@ -24,6 +24,7 @@ void cf_easy__begin_reply(cf_easy_reply *r, const cf_chat_event *prompt)
 {
     cf_buf_restart(&r->tokens);
     r->n = 0;
+    r->at = (cf_uuid){{0}};
     r->is_whole = true;
     for (size_t i = 0; i < prompt->n_ids; i++) {
         r->is_whole = r->is_whole && keep_id(r, prompt->ids[i]);
@@ -184,8 +185,7 @@ static cf_status add_ids(json_t *request, const cf_easy_reply *r, cf_error *err)
     return CF_OK;
 }
 
-/* The session that questions are computed on, made when first needed. */
-static cf_status need_session(confab *c, cf_error *err)
+cf_status cf_easy__session(confab *c, cf_error *err)
 {
     const cf_tokenizer *tok = NULL;
     CF_TRY(cf_easy__tokenizer(c, &tok, err));
@@ -207,7 +207,7 @@ const char *cf_inside(confab *c, const char *request, cf_error *err)
     if (st == CF_OK && !json_is_object(v)) {
         st = cf_fail(err, CF_EINVAL, "the request is a JSON object");
     }
-    CF_THEN(st, need_session(c, err));
+    CF_THEN(st, cf_easy__session(c, err));
     CF_THEN(st, add_ids(v, &c->kept, err));
     cf_easy__begin(c);
     CF_THEN(st, cf_inside_request(c->session, v, &c->cancel, &b, err));

@@ -256,41 +256,6 @@ static void test_batch__drafts(void **state)
     check_drafts("gemma3");
 }
 
-/* ---- scores ------------------------------------------------------------- */
-
-static void test_batch__scores(void **state)
-{
-    static const char *const archs[] = {"llama", "qwen35", "gpt-oss"};
-    (void)state;
-    for (size_t k = 0; k < 3; k++) {
-        model m;
-        cf_error err;
-        float have[N_TEXT][N_TOKENS];
-        float want[N_TOKENS];
-        cf_scored texts[N_TEXT];
-        open_model(&m, archs[k], 30);
-        cf_session *s = new_session(m.engine, 24);
-        for (size_t t = 0; t < N_TEXT; t++) {
-            /* 40 tokens are shared; text 2 is longer than a pass. */
-            memcpy(m.ids[t], m.ids[0], 40 * sizeof(cf_token));
-            texts[t] = (cf_scored){m.ids[t] + 40, t == 2 ? 30 : t * 7, have[t]};
-        }
-        T_OK(cf_session_score_many(s, m.ids[0], 40, texts, N_TEXT, NULL, &err), err);
-        size_t n = 0;
-        cf_session_tokens(s, &n);
-        assert_int_equal(n, 40);
-        for (size_t t = 0; t < N_TEXT; t++) {
-            T_OK(cf_session_score(s, m.ids[t], 40 + texts[t].n, 40, NULL, want, &err), err);
-            assert_memory_equal(have[t], want, texts[t].n * sizeof *want);
-        }
-        T_FAILS(cf_session_score_many(s, m.ids[0], 0, texts, 1, NULL, &err), CF_EINVAL);
-        m.ids[1][42] = N_VOCAB;
-        T_FAILS(cf_session_score_many(s, m.ids[0], 40, texts, N_TEXT, NULL, &err), CF_EINVAL);
-        cf_session_free(s);
-        close_model(&m);
-    }
-}
-
 /* ---- failures ----------------------------------------------------------- */
 
 /* Whatever fails, every session is as it was, and goes on with its bits. */
@@ -336,7 +301,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch__random_company),
         cmocka_unit_test(test_batch__drafts),
-        cmocka_unit_test(test_batch__scores),
         cmocka_unit_test(test_batch__all_or_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

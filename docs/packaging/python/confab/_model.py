@@ -331,6 +331,14 @@ class Model:
         """
         return self._json(lib.cf_inside, _text.json_text({"op": op, **request}, "the request"))
 
+    def influence(self) -> dict[str, Any]:
+        """What the last reply depends on: each message and tool left out in turn.
+
+        {"with": log-likelihood, "parts": [{"kind", "index", "without", "delta"}]}; below
+        zero the part made the reply likelier.
+        """
+        return self._json(lib.cf_influence)
+
     def lint(self) -> dict[str, Any]:
         """The faults of the model's chat template."""
         return self._json(lib.cf_lint)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import pathlib
 import signal
@@ -99,10 +100,17 @@ def check_tokens(model):
 
 def check_inside(model):
     model.messages = []
-    first = model.chat("What is confab?").alternatives[0]
+    tokens = model.chat("What is confab?").alternatives
     layers = model.inside("lens")["layers"]
-    assert layers[-1]["top"][0] == first.id
+    assert layers[-1]["top"][0] == tokens[0].id
     assert raises(confab.Error, model.inside, "taste").code == 9
+    found = model.influence()
+    sum_p = sum(math.log(t.p_raw) for t in tokens)
+    assert abs(found["with"] - sum_p) < 1e-3, (found, sum_p)
+    (part,) = found["parts"]
+    assert part["kind"] == "message" and part["index"] == 0 and part["delta"] < -1, part
+    model.messages = [{"role": "user", "content": "Hi"}]
+    assert raises(confab.Error, model.influence).code == 9
 
 
 def check_tools(model):

@@ -319,37 +319,12 @@ static void test_mask__forced_tokens(void **state)
     assert_int_equal(n_forced("say 'abc' y"), 0);
 }
 
-static void test_mask__report(void **state)
-{
-    (void)state;
-    const cf_str one = cf_str_from("abc");
-    cf_constraint_vocab *vocab = make_vocab();
-    cf_grammar *g;
-    cf_constraint *c;
-    cf_error err;
-    uint32_t mask[N_WORD / 32 + 2];
-    float logits[N_WORD + 2] = {0};
-    cf_constraint_report rep;
-    T_OK(cf_grammar_from_choices(&g, &one, 1, NULL, &err), err);
-    T_OK(cf_constraint_new(&c, g, vocab, &err), err);
-    T_OK(cf_constraint_mask(c, mask, &err), err);
-    logits[23] = 5; /* "b" */
-    cf_constraint_report_step(c, mask, logits, &rep);
-    assert_int_equal(rep.n_allowed, 3); /* a, ab, abc */
-    assert_int_equal(rep.best_refused, 23);
-    assert_int_equal(rep.refused_at, 0);
-    assert_true(rep.mass > 0 && rep.mass < rep.p_refused);
-    cf_constraint_free(c);
-    cf_grammar_free(g);
-    cf_constraint_vocab_free(vocab);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mask__equals_brute_force), cmocka_unit_test(test_mask__expressions),
         cmocka_unit_test(test_mask__end_token),          cmocka_unit_test(test_mask__forced_text),
-        cmocka_unit_test(test_mask__forced_tokens),      cmocka_unit_test(test_mask__report),
+        cmocka_unit_test(test_mask__forced_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

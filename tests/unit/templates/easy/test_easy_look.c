@@ -113,6 +113,49 @@ static void test_alternatives__are_heard(void **state)
     cf_close(c);
 }
 
+/* The reply is a tool's: without its declaration or the question it would be another. */
+static void test_influence__of_parts(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    confab *c = open_bundled();
+    assert_null(cf_influence(c, &err));
+    assert_int_equal(err.code, CF_EINVAL);
+    T_OK(cf_set_system(c, "Be brief.", &err), err);
+    T_OK(cf_add_tool(c,
+                     "{\"name\":\"get_weather\",\"description\":\"Weather at a place.\","
+                     "\"parameters\":{\"type\":\"object\",\"properties\":{\"location\":"
+                     "{\"type\":\"string\"}}}}",
+                     NULL, NULL, &err),
+         err);
+    T_OK(cf_set(c, "alternatives", "1", &err), err);
+    T_OK(cf_set(c, "max_tokens", "2", &err), err); /* the begin of a call is none */
+    assert_non_null(cf_chat(c, "What is the weather in Oslo?", &err));
+    json_t *tokens = read_json(cf_alternatives(c, &err));
+    json_t *all = read_json(cf_influence(c, &err));
+    double with = 0;
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        with += log(number(json_array_get(tokens, i), "p_raw"));
+    }
+    assert_true(fabs(with - number(all, "with")) < 1e-3);
+    const json_t *parts = json_object_get(all, "parts");
+    static const char *const kinds[] = {"message", "message", "tool"};
+    assert_int_equal(json_array_size(parts), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *p = json_array_get(parts, i);
+        assert_true(cf_str_is(cf_json_get_str(p, "kind"), kinds[i]));
+        assert_int_equal((int)number(p, "index"), i < 2 ? i : 0);
+        assert_true(fabs(number(p, "without") - with - number(p, "delta")) < 1e-3);
+        assert_true(i == 0 || number(p, "delta") < -1);
+    }
+    json_decref(tokens);
+    json_decref(all);
+    /* A conversation that is another one has no such reply. */
+    T_OK(cf_set_messages(c, "[{\"role\":\"user\",\"content\":\"Hi\"}]", &err), err);
+    assert_null(cf_influence(c, &err));
+    cf_close(c);
+}
+
 /* The likelihood of a text is the product of its parts'. */
 static void test_score__adds_up(void **state)
 {
@@ -175,6 +218,8 @@ static void test_script__is_not_looked_into(void **state)
     assert_non_null(cf_alternatives(c, &err));
     assert_null(cf_inside(c, "{\"op\":\"lens\"}", &err));
     assert_int_equal(err.code, CF_EUNSUPPORTED);
+    assert_null(cf_influence(c, &err));
+    assert_int_equal(err.code, CF_EUNSUPPORTED);
     cf_close(c);
 }
 
@@ -184,7 +229,8 @@ static cf_status look(void *ud)
     confab *c = ud;
     cf_error err = {.code = CF_OK};
     bool is_done = cf_alternatives(c, &err) != NULL && cf_score_text(c, "a", "b", &err) != NULL &&
-                   cf_inside(c, "{\"op\":\"attention\",\"ids\":[1,2,3],\"at\":2}", &err) != NULL;
+                   cf_inside(c, "{\"op\":\"attention\",\"ids\":[1,2,3],\"at\":2}", &err) != NULL &&
+                   cf_influence(c, &err) != NULL;
     return is_done ? CF_OK : err.code;
 }
 
@@ -213,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alternatives__of_each_token),
         cmocka_unit_test(test_alternatives__are_heard),
+        cmocka_unit_test(test_influence__of_parts),
         cmocka_unit_test(test_score__adds_up),
         cmocka_unit_test(test_inside__of_the_last_reply),
         cmocka_unit_test(test_script__is_not_looked_into),
