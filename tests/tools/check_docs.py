@@ -7,7 +7,7 @@ Always: links between pages lead to a file and a heading, and a file of this
 repository that is named in code style is there; the README.md of a room names all
 its folders, docs/architecture.md those of core and tui, and docs/threading.md the
 files that start threads; texts of pictures in docs/screens fill the cells that they
-were drawn for.
+were drawn for; numbers of NUMBERS are those of the sources.
 
 --run also takes the pictures of a page again (make_screens.py --check), where there is
 tmux, and runs the blocks that are fenced as
@@ -134,6 +134,49 @@ def thread_faults(page, text, files):
         yield 0, f"{f} starts no thread"
 
 
+def rows(name, pattern):
+    return len(re.findall(pattern, (ROOT / name).read_text(), re.M))
+
+
+def runs_text():
+    """Architectures that write text; the others embed."""
+    return rows("core/model/arch.c", r'^ {8}\.name = "(?![^"]*(?:bert|embedding))')
+
+
+WORDS = {"seven": 7, "eight": 8, "nine": 9, "sixty": 60}
+# A page, what it says with a number in brackets, and that number.
+NUMBERS = (
+    ("README.md", r"of (\d+) architectures, among", runs_text),
+    ("docs/changelog.md", r"\[(\d+) architectures\]", runs_text),
+    ("docs/engines.md", r"in place of (\d+), and", runs_text),
+    ("README.md", r"of (\w+) families, parsed", lambda: rows("core/tools/families.c", r'^\s+\.name = "')),
+    ("README.md", r"\[(\w+) demonstration tools\]", lambda: rows("tui/demo/tools.json", r'"type": *"function"')),
+    ("docs/templates-survey.md", r"over (\d+) published", lambda: rows("docs/templates-survey.md", r"^\| \S+ \| \d+ of \d+ \| \w")),
+    ("docs/templates-survey.md", r"with (\d+) versions", lambda: rows("templates/catalogue/catalogue.inc", r'^ {4}\{"')),
+)
+
+
+def number_faults(page, text):
+    for name, says, actual in NUMBERS:
+        found = re.search(says, text) if page == ROOT / name else None
+        if page == ROOT / name and not found:
+            yield 0, f"no words like '{says}': mend NUMBERS"
+        elif found and WORDS.get(found[1], found[1].replace(",", "")) not in (actual(), str(actual())):
+            yield found.start(), f"'{found[0]}': there are {actual()}"
+
+
+def size_faults(page, text):
+    """The size of the program without symbols, where it is built."""
+    said = re.search(r"the program has (\d+) MB", text)
+    built = ROOT / "build/release/confab"
+    if said and built.exists() and shutil.which("strip"):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["strip", "-o", f"{folder}/confab", str(built)], check=True)
+            size = os.path.getsize(f"{folder}/confab") / 1e6
+        if abs(size - int(said[1])) > 1:
+            yield said.start(), f"the program has {size:.1f} MB"
+
+
 def picture_faults(page, text):
     """Pictures that somebody edited: a text has the width of its cells."""
     for name in re.findall(r"\]\((docs/screens/[\w.-]+\.svg)\)", text):
@@ -236,7 +279,8 @@ def main():
         faults = [(plain.count("\n", 0, at) + 1, what)
                   for found in (dead_links(page, plain), lost_names(page, plain, files),
                                 unnamed_folders(page, plain, files), thread_faults(page, plain, files),
-                                picture_faults(page, plain))
+                                picture_faults(page, plain), number_faults(page, plain),
+                                size_faults(page, plain))
                   for at, what in found]
         if args.list:
             for line, words, body in blocks(text):
