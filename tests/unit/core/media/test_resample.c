@@ -42,6 +42,9 @@ static void test_resample__triangle_shrinks(void **state)
     /* (0 * .75 + 70 * .75 + 140 * .25) / 1.75 = 50, and by symmetry 160 */
     const unsigned char out[] = {50, 160};
     expect_row(in, 4, out, 2, CF_FILTER_BILINEAR);
+    /* 54.5 goes up: 3/8 is computed a little too small, and rounded. */
+    const unsigned char uneven[] = {68, 32, 130}, halves[] = {55, 93};
+    expect_row(uneven, 3, halves, 2, CF_FILTER_BILINEAR);
 }
 
 /* 2 to 4: centres 0.25, 0.75, 1.25, 1.75 of inputs at 0.5 and 1.5. */

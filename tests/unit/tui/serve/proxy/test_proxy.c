@@ -760,6 +760,14 @@ static void test_findings__cut(void **state)
          USED("?", "40", "0"));
     expect_finding(&f, "cut", "\"theirs\":40");
     expect_finding(&f, "cut", "\"first_kept\":2");
+    /* The text has the same numbers. */
+    long ours = 0;
+    char cut[80];
+    size_t n;
+    const char *said = strstr(list(&f, &n)[0].findings.p, "\"ours\":");
+    assert_int_equal(sscanf(said, "\"ours\":%ld", &ours), 1);
+    snprintf(cut, sizeof cut, "read 40 of %ld tokens: %ld are", ours, ours - 40);
+    expect_finding(&f, "cut", cut);
     chat(&f, ASK(U("x")), USED("?", "2000", "0"));
     expect_no_findings(&f);
     teardown(&f);
