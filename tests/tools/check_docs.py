@@ -10,7 +10,7 @@ files that start threads; texts of pictures in docs/screens fill the cells that 
 were drawn for; numbers of NUMBERS are those of the sources.
 
 --run also takes the pictures of a page again (make_screens.py --check), where there is
-tmux, and runs the blocks that are fenced as
+tmux, measures the program, and runs the blocks that are fenced as
 
   ```sh run           each command must end with 0, or be confab's and end with 1 (a finding)
   ```sh screen        each line opens the workbench: Q must leave it, status 0
@@ -279,15 +279,14 @@ def main():
         faults = [(plain.count("\n", 0, at) + 1, what)
                   for found in (dead_links(page, plain), lost_names(page, plain, files),
                                 unnamed_folders(page, plain, files), thread_faults(page, plain, files),
-                                picture_faults(page, plain), number_faults(page, plain),
-                                size_faults(page, plain))
+                                picture_faults(page, plain), number_faults(page, plain))
                   for at, what in found]
         if args.list:
             for line, words, body in blocks(text):
                 if words == ["sh"]:
                     print(f"{page.relative_to(ROOT)}:{line}: by hand\n{body}", end="")
         if args.run:
-            faults += [*run_page(page, text, model), *stale_pictures(page, text)]
+            faults += [*run_page(page, text, model), *stale_pictures(page, text), *size_faults(page, text)]
         for line, what in faults:
             print(f"{page.relative_to(ROOT)}:{line}: {what}", file=sys.stderr)
         n_faults += len(faults)
