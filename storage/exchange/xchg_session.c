@@ -215,22 +215,33 @@ static cf_status read_file(cf_import *im, const char *path, cf_error *err)
     return st;
 }
 
-/* The turn that says what a message says, at its time. */
-static cf_status find_turn(cf_store *store, cf_uuid conversation, const cf_trail_message *m,
-                           cf_uuid *turn, cf_error *err)
+/* Whether a turn of the history is a message's: that of an import is told by its
+ * time, too. */
+static bool is_turn_of(const cf_store_turn *turn, const json_t *said, const cf_trail_message *m,
+                       const json_t *v, bool is_own)
 {
-    cf_arena a;
+    cf_buf text = CF_BUF_INIT;
+    bool is_same = json_equal(said, v) && (m->time_ms == 0 || turn->created_ms == m->time_ms);
+    if (is_own && cf_str_is(cf_json_get_str(said, "role"), cf_trail_role_name(m->role))) {
+        cf_message_text(&text, said, "\n");
+        is_same = is_same || (!text.failed && cf_str_eq(cf_buf_str(&text), m->text));
+    }
+    cf_buf_deinit(&text);
+    return is_same;
+}
+
+static cf_status find_turn(cf_store *store, cf_uuid conversation, const cf_trail_message *m,
+                           bool is_own, cf_uuid *turn, cf_error *err)
+{
+    cf_arena a = {0};
     cf_store_tree tree;
     json_t *v = cf_session_message(m);
-    cf_arena_init(&a, 0);
     cf_status st = v != NULL ? CF_OK : cf_sql__oom(err);
     CF_THEN(st, cf_store_get_tree(store, conversation, 0, &a, &tree, err));
     *turn = (cf_uuid){{0}};
     for (size_t i = 0; st == CF_OK && i < tree.n; i++) {
         json_t *said = cf_xchg__parse(tree.turns[i].message, &a.failed);
-        if (json_equal(said, v) && (m->time_ms == 0 || tree.turns[i].created_ms == m->time_ms)) {
-            *turn = tree.turns[i].id;
-        }
+        *turn = is_turn_of(&tree.turns[i], said, m, v, is_own) ? tree.turns[i].id : *turn;
         json_decref(said);
     }
     json_decref(v);
@@ -244,12 +255,16 @@ cf_status cf_session_keep(cf_store *store, const char *path, const cf_trail *t, 
 {
     cf_import_report report;
     const cf_import_options opts = {.format = CF_FORMAT_SESSION, .name = path};
+    bool is_own = strcmp(t->format, "proxy") == 0 && strcmp(path, cf_store_path(store)) == 0;
     cf_buf id = CF_BUF_INIT;
+    if (is_own && cf_uuid_parse(conversation, t->id.p, t->id.n)) { /* it is there already */
+        return find_turn(store, *conversation, message, true, turn, err);
+    }
     CF_TRY(cf_import_file(store, path, &opts, &report, err));
     cf_status st = put_id(&id, t, agent, err);
     if (st == CF_OK) {
         *conversation = cf_build__uuid(CF_FORMAT_SESSION, cf_str_from(t->format), cf_buf_str(&id));
-        st = find_turn(store, *conversation, message, turn, err);
+        st = find_turn(store, *conversation, message, false, turn, err);
     }
     cf_buf_deinit(&id);
     return st;

@@ -42,19 +42,35 @@ static void read_calls(trail_reader *r, cf_trail_message *m, const json_t *calls
     }
 }
 
-static void read_message(trail_reader *r, cf_trail_message *m, const json_t *v, cf_str role)
+/* Whether a text is one block that a harness wrote. */
+static bool is_harness_text(cf_str text)
+{
+    static const char *const ends[][2] = {{"<environment_context>", "</environment_context>"},
+                                          {"<system-reminder>", "</system-reminder>"},
+                                          {"<session_context>", "</session_context>"}};
+    text = cf_str_trim(text);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (cf_str_begins(text, ends[i][0]) && cf_str_ends(text, ends[i][1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `v` is the message, or NULL for one of a text alone. */
+static void read_message(trail_reader *r, cf_trail_message *m, const json_t *v, cf_str role,
+                         cf_str text)
 {
     static const trail_part kinds[] = {{"", TRAIL_PART_TEXT, "text"}, {.type = NULL}};
-    static const char *const heads[] = {"<environment_context>", "<system-reminder>",
-                                        "<session_context>", NULL};
     m->role = cf_str_is(role, "assistant")                                ? CF_TRAIL_ASSISTANT
               : cf_str_is(role, "tool")                                   ? CF_TRAIL_TOOL
               : cf_str_is(role, "system") || cf_str_is(role, "developer") ? CF_TRAIL_SYSTEM
                                                                           : CF_TRAIL_USER;
     trail_content(r, m, json_object_get(v, "content"), kinds);
+    m->text = v != NULL ? m->text : trail_copy(r, text);
     trail_fill(r, &m->thinking, v, "reasoning_content");
     m->call_id = trail_json_str(r, v, "tool_call_id");
-    m->is_meta = m->role == CF_TRAIL_USER && trail_begins_with(m->text, heads);
+    m->is_meta = m->role == CF_TRAIL_USER && is_harness_text(m->text);
     read_calls(r, m, json_object_get(v, "tool_calls"));
 }
 
@@ -67,11 +83,8 @@ static void add_turn(traffic *x, sqlite3_stmt *q)
     json_t *v = NULL;
     if (body.n != 0) {
         r->failed = trail_parse(&v, body, NULL) == CF_ENOMEM || r->failed;
-    } else {
-        t->m->text = trail_copy(r, text);
     }
-    read_message(r, t->m, v, role);
-    t->m->text = body.n != 0 ? t->m->text : trail_copy(r, text);
+    read_message(r, t->m, v, role, text);
     t->m->time_ms = sqlite3_column_int64(q, 5);
     json_decref(v);
     if (!trail_failed(r)) {

@@ -253,6 +253,59 @@ static void put_exchanges(cf_store *store)
     T_OK(cf_store_put_exchange(store, &other, NULL, NULL, 0, &err), err);
 }
 
+/* A talk of two requests: the second lost the cache, and the recorder knows why. */
+static void put_cache_loss(cf_store *store)
+{
+    static const char *const messages[] = {
+        "{\"role\":\"system\",\"content\":\"It is 10:00.\"}",
+        "{\"role\":\"user\",\"content\":\"Where is Oslo?\"}",
+        "{\"role\":\"assistant\",\"content\":\"In Norway.\"}",
+        "{\"role\":\"system\",\"content\":\"It is 10:01.\"}",
+        "{\"role\":\"user\",\"content\":\"Where is Oslo?\"}",
+        "{\"role\":\"assistant\",\"content\":\"In Norway.\"}",
+        "{\"role\":\"user\",\"content\":\"And Rome?\"}",
+        "{\"role\":\"assistant\",\"content\":\"In Italy.\"}"};
+    static const int parents[] = {-1, 0, 1, -1, 3, 4, 5, 6};
+    cf_store_turn turns[8];
+    cf_error err;
+    for (size_t i = 0; i < 8; i++) {
+        turns[i] = (cf_store_turn){.id = cf_uuid_new(),
+                                   .message = cf_str_from(messages[i]),
+                                   .status = CF_TURN_OK,
+                                   .fork_token = -1,
+                                   .created_ms = cf_os_now_ms()};
+        if (parents[i] >= 0) {
+            turns[i].parent = turns[parents[i]].id;
+        }
+    }
+    const cf_store_tree tree = {.conv = {.id = cf_uuid_new(),
+                                         .title = cf_str_from("Where is Oslo?"),
+                                         .head = turns[7].id,
+                                         .created_ms = cf_os_now_ms()},
+                                .turns = turns,
+                                .n = 8};
+    for (int i = 0; i < 2; i++) {
+        cf_exchange x = cf_exchange_none();
+        x.id = cf_uuid_new();
+        x.conversation = tree.conv.id;
+        x.turn = turns[i == 0 ? 2 : 7].id;
+        x.started_ms = cf_os_now_ms() + i * 60000;
+        x.total_us = 1500000;
+        x.method = cf_str_from("POST");
+        x.path = cf_str_from("/v1/chat/completions");
+        x.model = cf_str_from("qwen3");
+        x.status = 200;
+        x.n_prompt = 6000 + 100 * i;
+        x.n_cached = i == 0 ? 5000 : 0;
+        x.n_reply = 4;
+        x.findings = cf_str_from(
+            i == 0 ? "[]"
+                   : "[{\"kind\":\"cache-lost\",\"message\":0,\"before\":5000,\"now\":0,"
+                     "\"text\":\"kept tokens fell from 5000 to 0, because message 1 changed\"}]");
+        T_OK(cf_store_put_exchange(store, &x, i == 0 ? &tree : NULL, NULL, 0, &err), err);
+    }
+}
+
 static int remove_one(const char *path, const struct stat *sb, int kind, struct FTW *ftw)
 {
     (void)sb;
@@ -287,6 +340,10 @@ static void set_up(screen_fixture *f, const char *script, int nth)
     cf_demo_switch(f->demo, true);
     if (strcmp(script, "traffic") == 0) {
         put_exchanges(f->store);
+    }
+    if (strcmp(script, "agents") == 0) {
+        setenv("HOME", "tests/screen/agents/home", 1);
+        put_cache_loss(f->store);
     }
     if (strcmp(script, "first-start") == 0) {
         cf_uuid welcome;

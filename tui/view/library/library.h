@@ -95,8 +95,8 @@ void cf_library__filter(cf_app *app, const char *text);
 
 /* ---- library_facets.c --------------------------------------------------- */
 
-/* A facet that can be clicked: the `what` of its spot. */
-enum { CF_LIBRARY_SPOT_FACET = 1 };
+/* What can be clicked: a facet, and the way to the sessions of agents. */
+enum { CF_LIBRARY_SPOT_FACET = 1, CF_LIBRARY_SPOT_SESSIONS };
 
 /* The counts; returns the rows that they took. */
 int cf_library__draw_facets(cf_app *app, cf_grid *g, cf_rect r);

@@ -120,5 +120,10 @@ int cf_library__draw_facets(cf_app *app, cf_grid *g, cf_rect r)
             x += w;
         }
     }
+    if (++y < r.y + r.h) {
+        x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM, "%-9s", "sessions");
+        int w = cf_grid_puts(g, x, y, r.x + r.w - x, " of coding agents (gA)", CF_STYLE_NORMAL);
+        cf_grid_spot(g, (cf_rect){x, y, w, 1}, CF_LIBRARY_SPOT_SESSIONS, 0);
+    }
     return y + 1 - r.y;
 }

@@ -346,6 +346,8 @@ static void library_click(cf_app *app, int what, size_t row)
 {
     if (what == CF_LIBRARY_SPOT_FACET) {
         cf_library__press_facet(app, row);
+    } else if (what == CF_LIBRARY_SPOT_SESSIONS) {
+        cf_app_open_view(app, CF_VIEW_STEPS);
     } else {
         cf_list_go(&state(app)->list, row);
     }
@@ -838,7 +840,7 @@ const cf_view_ops cf_view_library = {
     .title = "Library",
     .commands = library_commands,
     .footer = "open search filter-line compare tick archive undo tag "
-              "export import place rename new sort",
+              "export import place session rename new sort",
     .state_size = sizeof(library),
     .open = library_open,
     .close = library_close,

@@ -49,6 +49,7 @@ uint64_t cf_steps_file_bytes(const char *path);
 typedef struct cf_steps_name {
     const char *format;
     char *path, *id, *title; /* heap */
+    char *findings;          /* heap; a line each with the sentences that are lost, "" */
     size_t n_messages, n_steps;
     int64_t started_ms;
 } cf_steps_name;

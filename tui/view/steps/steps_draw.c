@@ -25,12 +25,13 @@ static void draw_name(cf_grid *g, cf_rect r, const cf_steps_name *n, bool is_on)
     cf_grid_putf(g, r.x, r.y, 16, style, "%.16s", time);
     cf_grid_puts(g, r.x + 18, r.y, 12, n->format, style);
     cf_grid_putf(g, r.x + 30, r.y, 6, style, "%6zu", n->n_steps);
-    cf_grid_put(g, r.x + 38, r.y, r.w - 38, cf_str_from(n->title), style);
+    cf_grid_puts(g, r.x + 37, r.y, 1, n->findings[0] != '\0' ? "!" : " ", style);
+    cf_grid_put(g, r.x + 39, r.y, r.w - 39, cf_str_from(n->title), style);
 }
 
 static void draw_names(cf_steps_view *v, cf_grid *g, cf_rect r)
 {
-    cf_grid_puts(g, r.x, r.y, r.w, "started           agent        steps  title", CF_STYLE_TITLE);
+    cf_grid_puts(g, r.x, r.y, r.w, "started           agent        steps    title", CF_STYLE_TITLE);
     if (v->n_names == 0) {
         cf_grid_puts(g, r.x, r.y + 1, r.w,
                      v->is_listing ? "Looking for sessions ..."

@@ -72,21 +72,21 @@ const cf_trail *cf_steps_trail(const cf_steps_view *v)
 
 typedef struct builder {
     cf_steps_view *v;
-    size_t *row_of; /* [n_events], heap: of a step; SIZE_MAX */
-    size_t *begun;  /* [n_rows], heap: the first sub-agent of a row; SIZE_MAX */
-    size_t *next;   /* [n_agents], heap: the next one of the same row */
-    bool *is_put;   /* [n_agents], heap */
-    bool failed;
+    cf_arena arena; /* of what follows */
+    size_t *row_of; /* [n_events], of a step; SIZE_MAX */
+    size_t *begun;  /* [n_rows], the first sub-agent of a row; SIZE_MAX */
+    size_t *next;   /* [n_agents], the next one of the same row */
+    bool *is_put;   /* [n_agents] */
 } builder;
 
 static void add(builder *b, cf_steps_line line)
 {
     cf_steps_view *v = b->v;
-    if (!cf_grow(&v->lines, &v->cap_lines, v->n_lines + 1, sizeof *v->lines)) {
-        b->failed = true;
-        return;
+    b->arena.failed =
+        b->arena.failed || !cf_grow(&v->lines, &v->cap_lines, v->n_lines + 1, sizeof *v->lines);
+    if (!b->arena.failed) {
+        v->lines[v->n_lines++] = line;
     }
-    v->lines[v->n_lines++] = line;
 }
 
 static void add_agent(builder *b, size_t agent, int depth);
@@ -110,7 +110,7 @@ static void add_events(builder *b, size_t agent, int depth)
     while (agent == 0 && first < t->n_events && t->events[first].agent.n != 0) {
         first++;
     }
-    for (size_t i = first; !b->failed && i < t->n_events; i = t->events[i].next) {
+    for (size_t i = first; !b->arena.failed && i < t->n_events; i = t->events[i].next) {
         const cf_trail_event *e = &t->events[i];
         cf_steps_line line = {.at = i, .row = b->row_of[i], .agent = agent, .depth = depth};
         if (e->kind == CF_TRAIL_STEP) {
@@ -177,20 +177,17 @@ cf_status cf_steps_lines(cf_steps_view *v, cf_error *err)
     size_t n_agents = v->now.steps.n_agents + 1;
     size_t at = v->list.cursor < v->n_lines ? v->lines[v->list.cursor].at : 0;
     builder b = {.v = v};
-    b.row_of = cf_alloc((t->n_events + 1) * sizeof *b.row_of);
-    b.begun = cf_alloc((v->now.steps.n_rows + 1) * sizeof *b.begun);
-    b.next = cf_alloc(n_agents * sizeof *b.next);
-    b.is_put = cf_calloc(n_agents, sizeof *b.is_put);
+    b.row_of = cf_arena_calloc(&b.arena, t->n_events + 1, sizeof *b.row_of);
+    b.begun = cf_arena_calloc(&b.arena, v->now.steps.n_rows + 1, sizeof *b.begun);
+    b.next = cf_arena_calloc(&b.arena, n_agents, sizeof *b.next);
+    b.is_put = cf_arena_calloc(&b.arena, n_agents, sizeof *b.is_put);
     v->n_lines = 0;
-    b.failed = b.row_of == NULL || b.begun == NULL || b.next == NULL || b.is_put == NULL;
-    if (!b.failed) {
+    if (!b.arena.failed) {
         build(&b);
     }
-    cf_free(b.row_of);
-    cf_free(b.begun);
-    cf_free(b.next);
-    cf_free(b.is_put);
-    if (b.failed) {
+    bool failed = b.arena.failed;
+    cf_arena_deinit(&b.arena);
+    if (failed) {
         v->n_lines = 0;
         return cf_oom(err);
     }

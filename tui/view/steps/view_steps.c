@@ -29,6 +29,7 @@ static void free_name(cf_steps_name *n)
     cf_free(n->path);
     cf_free(n->id);
     cf_free(n->title);
+    cf_free(n->findings);
 }
 
 static void drop_session(cf_steps_view *v)
@@ -159,6 +160,29 @@ typedef struct lister {
     cf_buf places;
 } lister;
 
+/* What is wrong with a session, to be searched. */
+static char *findings_of(const cf_trail *t)
+{
+    enum { BYTES_MAX = 4000 };
+    cf_trail_findings found;
+    cf_buf text = CF_BUF_INIT;
+    if (cf_trail_find(&found, t, NULL) != CF_OK) {
+        return NULL;
+    }
+    for (size_t i = 0; i < found.n && text.n < BYTES_MAX; i++) {
+        cf_session_finding(&text, &found.v[i]);
+        for (size_t k = 1; k < found.v[i].n_lost && text.n < BYTES_MAX; k++) {
+            cf_buf_addc(&text, ' ');
+            cf_session_text_line(&text, found.v[i].lost[k], BYTES_MAX);
+        }
+        cf_buf_addc(&text, '\n');
+    }
+    char *copy = text.failed ? NULL : cf_strndup(cf_buf_cstr(&text), text.n);
+    cf_buf_deinit(&text);
+    cf_trail_findings_deinit(&found);
+    return copy;
+}
+
 static void *name_of(const cf_trail *t)
 {
     cf_steps_name *n = cf_calloc(1, sizeof *n);
@@ -168,10 +192,11 @@ static void *name_of(const cf_trail *t)
                              cf_strndup(t->path.p, t->path.n),
                              cf_strndup(t->id.p, t->id.n),
                              cf_strndup(title.p, title.n),
+                             findings_of(t),
                              t->n_messages,
                              t->n_steps,
                              t->started_ms};
-        if (n->path == NULL || n->id == NULL || n->title == NULL) {
+        if (n->path == NULL || n->id == NULL || n->title == NULL || n->findings == NULL) {
             free_name(n);
             cf_free(n);
             n = NULL;
@@ -354,11 +379,19 @@ static const cf_steps_line *line_here(const cf_steps_view *v)
     return v->path != NULL && v->list.cursor < v->n_lines ? &v->lines[v->list.cursor] : NULL;
 }
 
+/* The list that is shown. */
+static cf_list *list_of(cf_steps_view *v, size_t *n)
+{
+    *n = v->path == NULL ? v->n_names : v->n_lines;
+    return v->path == NULL ? &v->name_list : &v->list;
+}
+
 static void steps_move(cf_app *app, int move)
 {
     cf_steps_view *v = state(app);
+    size_t n;
     v->scroll = 0;
-    cf_list_move(v->path == NULL ? &v->name_list : &v->list, (cf_move)move);
+    cf_list_move(list_of(v, &n), (cf_move)move);
 }
 
 /* The reply's turn in the history, or the last message before the event. */
@@ -435,19 +468,34 @@ static void cmd_diff(cf_app *app)
     v->scroll = 0;
 }
 
-static void cmd_finding(cf_app *app, int by)
+/* Goes to the next line that `is` says yes to, round the end. */
+static bool go_to_next(cf_steps_view *v, int by,
+                       bool (*is)(const cf_steps_view *, size_t, const char *), const char *text)
 {
-    cf_steps_view *v = state(app);
-    size_t n = v->n_lines;
-    for (size_t k = 1; v->path != NULL && k < n; k++) {
-        size_t i = (v->list.cursor + (by > 0 ? k : n - k)) % n;
-        if (cf_steps_is_marked(v, &v->lines[i])) {
+    size_t n;
+    cf_list *list = list_of(v, &n);
+    for (size_t k = 1; k <= n; k++) {
+        size_t i = (list->cursor + (by > 0 ? k : n - k)) % n;
+        if (is(v, i, text)) {
             v->scroll = 0;
-            cf_list_go(&v->list, i);
-            return;
+            cf_list_go(list, i);
+            return true;
         }
     }
-    cf_app_say(app, CF_STYLE_DIM, "no other finding");
+    return false;
+}
+
+static bool has_finding(const cf_steps_view *v, size_t i, const char *text)
+{
+    (void)text;
+    return v->path == NULL ? v->names[i].findings[0] != '\0' : cf_steps_is_marked(v, &v->lines[i]);
+}
+
+static void cmd_finding(cf_app *app, int by)
+{
+    if (!go_to_next(state(app), by, has_finding, NULL)) {
+        cf_app_say(app, CF_STYLE_DIM, "no finding");
+    }
 }
 
 static void cmd_scroll(cf_app *app, int by)
@@ -461,9 +509,14 @@ static bool has_text(cf_str in, const char *text)
     return cf_str_find(in, cf_str_from(text), NULL);
 }
 
-/* Whether a message between a line's event and the next one's has the text. */
+/* Whether a message between a line's event and the next one's has the text; of
+ * a session its title or what is wrong with it. */
 static bool line_has(const cf_steps_view *v, size_t i, const char *text)
 {
+    if (v->path == NULL) {
+        return has_text(cf_str_from(v->names[i].title), text) ||
+               has_text(cf_str_from(v->names[i].findings), text);
+    }
     const cf_trail *t = cf_steps_trail(v);
     size_t at = v->lines[i].at;
     if (v->lines[i].kind == CF_STEPS_COMPACTION) {
@@ -480,25 +533,16 @@ static bool line_has(const cf_steps_view *v, size_t i, const char *text)
 
 static void steps_search(cf_app *app, const char *text, int direction)
 {
-    cf_steps_view *v = state(app);
-    bool is_list = v->path == NULL;
-    cf_list *list = is_list ? &v->name_list : &v->list;
-    size_t n = is_list ? v->n_names : v->n_lines;
-    for (size_t k = 1; k <= n; k++) {
-        size_t i = (list->cursor + (direction > 0 ? k : n - k)) % n;
-        if (is_list ? has_text(cf_str_from(v->names[i].title), text) : line_has(v, i, text)) {
-            v->scroll = 0;
-            cf_list_go(list, i);
-            return;
-        }
+    if (!go_to_next(state(app), direction, line_has, text)) {
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not here", text);
     }
-    cf_app_say(app, CF_STYLE_WARNING, "'%s' is not here", text);
 }
 
 static void steps_click(cf_app *app, int what, size_t value)
 {
     cf_steps_view *v = state(app);
-    cf_list *list = v->path == NULL ? &v->name_list : &v->list;
+    size_t n;
+    cf_list *list = list_of(v, &n);
     (void)what;
     if (value == list->cursor) {
         cmd_open(app);

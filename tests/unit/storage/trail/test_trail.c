@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/os.h"
 #include "storage/trail.h"
@@ -429,6 +430,25 @@ static void test_trail__more_files_than_open(void **state)
     cf_trails_deinit(&trails);
 }
 
+/* Folders that lead to each other are looked into once. */
+static void test_trail__links_end(void **state)
+{
+    (void)state;
+    cf_trails trails;
+    cf_error err;
+    char link[400];
+    const char *dir = store_dir_file("linked");
+    assert_int_equal(mkdir(dir, 0700), 0);
+    for (int i = 0; i < 12; i++) {
+        snprintf(link, sizeof link, "%s/again%d", dir, i);
+        assert_int_equal(symlink(".", link), 0);
+    }
+    store_dir_put_text("linked/a.jsonl", PI_HEAD);
+    T_OK(cf_trails_read(&trails, store_dir_file("linked"), NULL, &err), err);
+    assert_int_equal(trails.n, 1);
+    cf_trails_deinit(&trails);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_trail__kept_is_bounded),
         cmocka_unit_test(test_trail__one_call_with_many_results),
         cmocka_unit_test(test_trail__more_files_than_open),
+        cmocka_unit_test(test_trail__links_end),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
