@@ -329,13 +329,14 @@ static cf_plugin_result look_into(cf_plugin_look what, const int32_t *ids, uint3
                                   const float **out, size_t *n_out, char why[CF_PLUGIN_WHY])
 {
     uint32_t n_all = what == CF_PLUGIN_LENS ? info.n_layer + 1 : 1;
+    uint32_t n_max = info.n_seq - 1 < info.n_batch ? info.n_seq - 1 : info.n_batch;
     llama_memory_clear(llama_get_memory(ctx), true);
     look.what = what;
     look.n = n;
     look.n_out = 0;
     cf_plugin_result result = look_before(ids, n - 1, why);
     for (look.first = 0; result == CF_PLUGIN_OK && look.first < n_all; look.first += look.n_row) {
-        look.n_row = n_all - look.first < info.n_seq ? n_all - look.first : info.n_seq - 1;
+        look.n_row = n_all - look.first < n_max ? n_all - look.first : n_max;
         result = look_at(ids[n - 1], why);
         if (result == CF_PLUGIN_OK && !was_seen(why)) {
             result = CF_PLUGIN_FAILED;
