@@ -7,7 +7,9 @@
  *
  * Not part of the program or the library; linked with one plug-in.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 
 #include "core/helper/helper_wire.h"
 
-enum { REQUEST_MAX = 64 << 20, FEW = 16 };
+enum { REQUEST_MAX = 64 << 20, PIPE_BYTES = 1 << 20, FEW = 16 };
 
 static const cf_engine_plugin *const plugin = &cf_engine_plugin_v1;
 static int reply_fd;
@@ -164,6 +166,9 @@ int main(int argc, char **argv)
     /* The library's own messages do not get between the replies. */
     reply_fd = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
+#ifdef F_SETPIPE_SZ /* a row of logits at once */
+    fcntl(reply_fd, F_SETPIPE_SZ, PIPE_BYTES);
+#endif
     void *payload = malloc(REQUEST_MAX); /* its pages are taken when they are used */
     if (payload == NULL || pthread_create(&thread, NULL, end_with_confab, NULL) != 0) {
         return 1;
