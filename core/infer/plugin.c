@@ -369,9 +369,9 @@ static cf_status bring_slot(cf_plugin *p, const cf_part *part, slot **out, cf_er
     for (uint32_t i = 0; i < p->info.n_seq; i++) {
         own = p->slot[i].owner == part->s && !p->slot[i].is_kept ? &p->slot[i] : own;
     }
-    uint32_t n = own != NULL ? usable(p, own, part, limit) : 0;
+    uint32_t n = own != NULL ? usable(p, own, part, part->s->n_ready) : 0;
     for (uint32_t i = 0; n < limit && i < p->info.n_seq; i++) {
-        uint32_t k = usable(p, &p->slot[i], part, limit);
+        uint32_t k = &p->slot[i] != own ? usable(p, &p->slot[i], part, limit) : 0;
         best = k > n ? &p->slot[i] : best;
         n = k > n ? k : n;
     }
