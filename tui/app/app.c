@@ -11,6 +11,7 @@
 #include "tui/app/bars.h"
 #include "tui/app/bind.h"
 #include "tui/app/command_servers.h"
+#include "tui/app/command_study.h"
 #include "tui/app/command_user.h"
 #include "tui/app/complete.h"
 #include "tui/app/drag.h"
@@ -617,6 +618,7 @@ void cf_app_deinit(cf_app *app)
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         close_state(app, (cf_view_id)v);
     }
+    cf_cmd_study_close(app);
     cf_tool_servers_free(app->servers);
     app->servers = NULL;
     cf_thumbs_free(app->thumbs);

@@ -309,6 +309,8 @@ struct cf_app {
 
     cf_tool_servers *servers; /* tool servers; NULL: none was added.  Owned */
 
+    struct cf_app_study *shrunk; /* by the last ":shrink"; NULL: none.  Owned */
+
     cf_thumbs *thumbs; /* pictures of messages; NULL: none was asked for */
 
     const char *model;   /* as -m names it; NULL: the default.  Borrowed */

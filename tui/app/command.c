@@ -8,6 +8,7 @@
 #include "tui/app/command_file.h"
 #include "tui/app/command_model.h"
 #include "tui/app/command_servers.h"
+#include "tui/app/command_study.h"
 #include "tui/app/command_system.h"
 #include "tui/app/command_truncate.h"
 #include "tui/app/command_try.h"
@@ -358,6 +359,16 @@ const cf_command cf_global_commands[] = {
      "tick a system, template, model or sampler (NAME temperature=1 ...) for :sweep; off unticks "
      "all",
      CF_WITH(cf_cmd_try)},
+    {"shrink", CF_IN_ALL, "", "[FAILURE|-o DIR]",
+     "the smallest conversation with which the reply under the cursor still fails so: its invalid "
+     "call, else this call or answer; -o writes a report of the last one",
+     CF_WITH(cf_cmd_shrink_here)},
+    {"bisect", CF_IN_ALL, "", "[FAILURE]",
+     "what turned the conversation marked A in the Library into the failure under the cursor",
+     CF_WITH(cf_cmd_bisect_here)},
+    {"guard", CF_IN_ALL, "", "",
+     "whether you or a tool's result drove the calls of the reply under the cursor",
+     CF_WITH(cf_cmd_guard_here)},
     {"output", CF_IN_ALL, "g@", "", "the output of the last @COMMAND",
      CF_BY(open_view, CF_VIEW_OUTPUT)},
     {"media", CF_IN_ALL, "gm", "", "pictures and sounds of the prompt, as the model receives them",

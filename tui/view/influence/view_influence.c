@@ -623,6 +623,11 @@ static const cf_command influence_commands[] = {
     {0},
 };
 
+static const cf_turn *influence_turn(cf_app *app)
+{
+    return cf_conversation_find(cf_lab_conv(app->lab), state_of(app)->turn);
+}
+
 const cf_view_ops cf_view_influence = {
     .name = "influence",
     .title = "Influence",
@@ -634,5 +639,6 @@ const cf_view_ops cf_view_influence = {
     .click = influence_click,
     .show = influence_show,
     .shade = influence_shade,
+    .turn = influence_turn,
     .text = influence_text,
 };

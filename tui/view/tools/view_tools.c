@@ -627,6 +627,12 @@ static const cf_command tools_commands[] = {
     {0},
 };
 
+static const cf_turn *tools_turn(cf_app *app)
+{
+    const cf_call_row *row = cf_tools__current(app);
+    return row != NULL ? cf_tools__turn_of(app, row) : NULL;
+}
+
 const cf_view_ops cf_view_tools = {
     .name = "tools",
     .title = "Tools",
@@ -643,6 +649,7 @@ const cf_view_ops cf_view_tools = {
     .text = tools_text,
     .click = tools_click,
     .wheel = tools_wheel,
+    .turn = tools_turn,
     .follow = tools_follow,
     .status = tools_status,
     .value = tools_value,
