@@ -450,14 +450,13 @@ typedef struct cf_core_options {
                               NULL: their parts are the template's to write */
     /* Compute in place of cf_session_sync() and of cf_batch_pass() with one
      * part, with their results: a server's way to put sessions of several
-     * backends, each on its thread, into one pass.  Both or neither; with
-     * them, cf_backend_core_set_draft(backend, 0). */
+     * backends, each on its thread, into one pass.  Both or neither. */
     cf_status (*sync)(void *ud, cf_session *session, const cf_token *ids, size_t n,
                       const cf_run *run, cf_sync_result *out, cf_error *err);
     cf_status (*pass)(void *ud, cf_advance *part, cf_cancel *cancel, cf_error *err);
     /* Called around what uses `media` and around prompts with media, which are
-     * not computed by `sync`: backends that share a reader do so one at a time.
-     * Both or neither. */
+     * not computed by `sync`, and around guesses of a draft: backends that share a
+     * reader do so one at a time, and no pass runs meanwhile.  Both or neither. */
     void (*hold)(void *ud);
     void (*release)(void *ud);
     void *pass_ud; /* of all four */

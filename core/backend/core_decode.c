@@ -395,6 +395,15 @@ static void tell_token(cf_chat__decode *d, cf_token id, bool is_forced, const cf
     cf_chat__emit(d->run, &ev);
 }
 
+/* Between passes, so that nobody looks at guesses while they are taken back. */
+static void hold(const cf_chat__decode *d, bool is_held)
+{
+    const cf_core_options *o = &d->c->options;
+    if (o->hold != NULL && cf_draft_get_max(d->c->draft) > 0) {
+        (is_held ? o->hold : o->release)(o->pass_ud);
+    }
+}
+
 /* Has the draft compute what was added, unless more of it is known already:
  * then all of it goes in one pass. */
 static cf_status advance(cf_chat__decode *d, cf_error *err)
@@ -408,7 +417,10 @@ static cf_status advance(cf_chat__decode *d, cf_error *err)
     const cf_token *ids = ids_of(d) + d->n_given;
     size_t n = n_ids(d) - d->n_given;
     d->n_given += n;
-    return cf_draft_next(d->c->draft, ids, n, &d->part, &d->needs_pass, err);
+    hold(d, true);
+    cf_status st = cf_draft_next(d->c->draft, ids, n, &d->part, &d->needs_pass, err);
+    hold(d, false);
+    return st;
 }
 
 /* Forces the end of thinking once its budget is spent, of 0 at once. */
@@ -612,7 +624,9 @@ cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st, cf_error *err
         out->timings.n_drafted = (uint32_t)counts.n_guessed;
         out->timings.n_accepted = (uint32_t)counts.n_accepted;
     }
+    hold(d, true);
     cf_draft_end(d->c->draft);
+    hold(d, false);
     out->usage.n_reply = n_reply;
     out->usage.n_total = out->usage.n_prompt + n_reply;
     if (st != CF_ENOMEM && !d->run->request->is_pending && (st == CF_OK || out->raw.n > 0)) {

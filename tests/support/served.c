@@ -49,7 +49,7 @@ void served_seeing(served *f)
     served_open(f);
 }
 
-void served_with(served *f, const char *arch, uint32_t pooling)
+static void open_tiny(served *f, const char *arch, uint32_t pooling, bool drafts)
 {
     static const char tpl[] = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
                               "<|assistant|>";
@@ -62,9 +62,20 @@ void served_with(served *f, const char *arch, uint32_t pooling)
     T_OK(cf_os_write_file(path, bytes, n, 0600, &err), err);
     cf_tiny_free(bytes);
     memset(f, 0, sizeof *f);
-    const cf_open_options o = {.model = path, .n_threads = 1, .allows_encoder = true};
+    const cf_open_options o = {
+        .model = path, .draft_model = drafts ? path : NULL, .n_threads = 1, .allows_encoder = true};
     T_OK(cf_open_backend(&f->opened, &o, "hermes", &err), err);
     served_open(f);
+}
+
+void served_with(served *f, const char *arch, uint32_t pooling)
+{
+    open_tiny(f, arch, pooling, false);
+}
+
+void served_drafting(served *f, const char *arch)
+{
+    open_tiny(f, arch, 0, true);
 }
 
 void served_setup(served *f, const char *arch)

@@ -22,6 +22,8 @@ typedef struct served {
 /* A model of that architecture, with the calls of hermes. */
 void served_setup(served *f, const char *arch);
 void served_with(served *f, const char *arch, uint32_t pooling);
+/* The model drafts for itself. */
+void served_drafting(served *f, const char *arch);
 /* A template of Gemma's, and a projector beside the model. */
 void served_seeing(served *f);
 /* Opens a server over the model that is there, of these interfaces. */

@@ -24,7 +24,11 @@ static void embed(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
                                           ? CF_SERVE_RERANK
                                           : CF_SERVE_EMBED_OPENAI;
     cf_record *record = cf_record_begin(s->o.recorder, r, r->body, "");
-    cf_status st = cf_serve__embed(s->embedder, r->body, form, s->o.model, NULL, &text, &err);
+    cf_cancel cancel = false;
+    cf_serve__client client;
+    cf_serve__watch(&client, r->fd, r->stopping, &cancel);
+    cf_status st = cf_serve__embed(s->embedder, r->body, form, s->o.model, &cancel, &text, &err);
+    cf_serve__unwatch(&client);
     if (st == CF_OK) {
         cf_serve__answer_text(r, a, record, &text);
     } else {
@@ -172,6 +176,7 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options, cf_error
                                                                 : cf_renderer_plain(),
                                 .family = opened->family,
                                 .media = opened->media_cache,
+                                .draft = opened->draft,
                                 .session = {.n_ctx = options->n_ctx, .prefixes = opened->prefixes}};
     s->chat.channels = cf_channels_detect(cf_buf_str(&opened->source), &s->chat.n_channels);
     uint32_t n = options->n_slots != 0 ? options->n_slots : SLOTS_DEFAULT;

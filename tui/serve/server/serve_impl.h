@@ -5,6 +5,8 @@
 #ifndef CF_TUI_SERVE_SERVE_IMPL_H
 #define CF_TUI_SERVE_SERVE_IMPL_H
 
+#include <pthread.h>
+
 #include "core/api/joint.h"
 #include "core/json/json_writer.h"
 #include "core/wire/wire.h"
@@ -188,6 +190,23 @@ CF_MUST_USE cf_status cf_serve__echo_new(cf_serve__echo **out, const cf_serve *s
                                          cf_cancel *cancel, cf_arena *arena, cf_error *err);
 /* Writes the prompt as the beginning of choice i. */
 void cf_serve__echo_write(const cf_serve__echo *e, cf_wire_writer *w, uint32_t i, cf_buf *out);
+
+/* ---- clients that leave (serve_client.c) -------------------------------- */
+
+typedef struct cf_serve__client {
+    int fd;                      /* < 0: unknown */
+    const atomic_bool *stopping; /* the server ends; may be NULL */
+    cf_cancel *cancel;
+    pthread_mutex_t lock;
+    pthread_cond_t over;
+    bool is_over; /* guarded */
+    pthread_t thread;
+    bool has_thread;
+} cf_serve__client;
+
+/* Sets *cancel once the client has left or the server ends, until unwatch(). */
+void cf_serve__watch(cf_serve__client *c, int fd, const atomic_bool *stopping, cf_cancel *cancel);
+void cf_serve__unwatch(cf_serve__client *c);
 
 /* ---- answers (serve_answer.c) ------------------------------------------- */
 

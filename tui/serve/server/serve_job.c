@@ -13,20 +13,15 @@
  *  4. A stream's status is sent with its first event, so that a request that
  *     fails before its first token gets the status of its failure.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/json/json_builder.h"
 #include "tui/serve/record/api_fail.h"
 #include "tui/serve/server/serve_impl.h"
-
-enum { WAIT_MS = 100 };
 
 /* A request, from its first byte to the end of its answer. */
 typedef struct job {
@@ -87,18 +82,6 @@ static void push(job *j, cf_buf *piece)
     cf_buf_reset(piece);
 }
 
-/* A client that waits for a whole answer may leave: then nobody wants it. */
-static void check_disconnect(job *j)
-{
-    char one;
-    if (j->stopping != NULL && atomic_load(j->stopping)) {
-        atomic_store(&j->cancel, true);
-    }
-    if (j->fd >= 0 && recv(j->fd, &one, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
-        atomic_store(&j->cancel, true);
-    }
-}
-
 /* What the prompt costs, which some interfaces say at the beginning. */
 static void note_usage(job *j, const cf_chat_event *e)
 {
@@ -118,9 +101,6 @@ static void on_event(const cf_chat_event *e, void *ud)
     cf_serve__note(j->slot, e);
     note_usage(j, e);
     cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, &d->piece);
-    if (e->kind == CF_CHAT_TOKEN) {
-        check_disconnect(j);
-    }
     if (j->asked.wire.is_stream && d->piece.n > 0) {
         push(j, &d->piece);
     }
@@ -281,7 +261,9 @@ static void generate_prompt(job *j, choice *v, cf_arena *arena)
 static void generate(job *j)
 {
     choice v[CF_SERVE_N_MAX];
+    cf_serve__client client;
     const uint32_t n = j->asked.n * j->asked.n_given;
+    cf_serve__watch(&client, j->fd, j->stopping, &j->cancel);
     memset(v, 0, sizeof v);
     for (uint32_t i = 0; i < n; i++) {
         v[i].j = j;
@@ -301,6 +283,7 @@ static void generate(job *j)
     for (uint32_t i = 0; i < n; i++) {
         cf_buf_deinit(&v[i].piece);
     }
+    cf_serve__unwatch(&client);
 }
 
 /* Keeps the conversation for responses that go on from this one. */
@@ -401,19 +384,11 @@ static void answer_failure(const cf_http_request *r, cf_http_answer *a, const jo
     cf_serve__answer_failure(r, a, j->record, st, &j->err);
 }
 
-/* Until there is something to read, the end, or nobody who waits.  Locked. */
+/* Until there is something to read, or the end.  Locked. */
 static void wait_for_pipe(job *j)
 {
-    while (j->pipe.n == 0 && !j->is_over && !atomic_load(&j->cancel)) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_MS * 1000000L;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
-        (void)pthread_cond_timedwait(&j->changed, &j->lock, &until);
-        check_disconnect(j);
+    while (j->pipe.n == 0 && !j->is_over) {
+        pthread_cond_wait(&j->changed, &j->lock);
     }
 }
 
@@ -428,7 +403,7 @@ static ssize_t read_pipe(void *ud, char *to, size_t max)
         memmove(j->pipe.p, j->pipe.p + n, j->pipe.n - n);
         j->pipe.n -= n;
     }
-    bool is_broken = n == 0 && (!j->is_over || j->pipe.failed);
+    bool is_broken = n == 0 && (atomic_load(&j->cancel) || j->pipe.failed);
     pthread_mutex_unlock(&j->lock);
     cf_record_bytes(j->record, to, n);
     return is_broken ? -1 : (ssize_t)n;

@@ -3,6 +3,7 @@
  */
 #include <pthread.h>
 
+#include "core/api/draft.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/serve/server/serve_impl.h"
@@ -35,9 +36,7 @@ cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine, const cf
     cf_serve__slots_hook(s, &o);
     while (st == CF_OK && s->n < n) {
         st = cf_backend_core_new(&s->v[s->n].backend, engine, &o, err);
-        if (st == CF_OK) { /* guesses are taken back between passes */
-            cf_backend_core_set_draft(s->v[s->n++].backend, 0);
-        }
+        s->n += st == CF_OK;
     }
     if (st != CF_OK) {
         cf_serve__slots_free(s);
@@ -114,9 +113,15 @@ static cf_serve__slot *best(cf_serve__slots *s, bool is_busy, const cf_token *id
     return found;
 }
 
-/* The slot's request is another one. */
+/* The slot's request is another one.  Beside more than one reply nothing is
+ * guessed: a pass of many rows leaves little to gain. */
 static void begin(cf_serve__slots *s, cf_serve__slot *slot, const cf_serve__task *task)
 {
+    size_t n_replies = task->n;
+    for (uint32_t i = 0; i < s->n; i++) {
+        n_replies += s->v[i].is_busy;
+    }
+    cf_backend_core_set_draft(slot->backend, n_replies <= 2 ? CF_DRAFT_DEFAULT : 0);
     slot->is_busy = true;
     slot->used = ++s->clock;
     slot->n_requests++;

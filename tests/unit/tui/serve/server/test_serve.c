@@ -162,6 +162,27 @@ static void test_serve__company_of_recurrent_models(void **state)
 }
 
 /* Pictures of some requests, while others have none. */
+/* Alone a reply has drafts, in company it has none. */
+static void test_serve__drafts_change_nothing(void **state)
+{
+    served f;
+    cf_buf answer = CF_BUF_INIT, with = CF_BUF_INIT, without = CF_BUF_INIT;
+    (void)state;
+    served_setup(&f, "llama");
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, ASK(""), &answer), 200);
+    served_describe(&without, &answer, CF_API_OPENAI_CHAT);
+    served_teardown(&f);
+    served_drafting(&f, "llama");
+    assert_non_null(f.opened.draft);
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, ASK(""), &answer), 200);
+    served_describe(&with, &answer, CF_API_OPENAI_CHAT);
+    assert_string_equal(cf_buf_cstr(&with), cf_buf_cstr(&without));
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&with);
+    cf_buf_deinit(&without);
+    check_company(&f, false);
+}
+
 static void test_serve__company_with_pictures(void **state)
 {
     served f;
@@ -602,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_serve__company_changes_nothing),
         cmocka_unit_test(test_serve__company_of_recurrent_models),
         cmocka_unit_test(test_serve__company_with_pictures),
+        cmocka_unit_test(test_serve__drafts_change_nothing),
         cmocka_unit_test(test_serve__pictures_refused),
         cmocka_unit_test(test_serve__form_and_tools),
         cmocka_unit_test(test_serve__shares_prompts),
