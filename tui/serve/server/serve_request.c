@@ -629,10 +629,10 @@ static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t 
 static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
                            const cf_constraint_vocab *vocab, cf_jb *b, cf_error *err)
 {
-    json_t *spec;
+    json_t *spec = NULL;
     char field[40];
-    CF_TRY(form_of(a, &spec, b, err));
-    cf_status st = read_tools(a, opened, &spec, b, err);
+    cf_status st = form_of(a, &spec, b, err);
+    CF_THEN(st, read_tools(a, opened, &spec, b, err));
     if (st == CF_OK && spec != NULL) {
         st = cf_constraint_spec_compile(&a->grammar, spec, a->tools, err);
         if (st != CF_OK && (a->wire.format != NULL || a->tools != NULL)) {
