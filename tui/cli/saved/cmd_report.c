@@ -14,7 +14,7 @@
 typedef struct report {
     cf_cli *cli;
     const char *path, *part_name;
-    bool has_no_reading, has_influence;
+    bool has_no_reading, has_influence, has_inside;
     cf_report_part part;
     cf_arena arena;
     cf_store *store;
@@ -58,6 +58,7 @@ static cf_status write(report *r, cf_uuid turn, cf_buf *out, cf_error *err)
         .store = r->cli->store,
         .reads = !r->has_no_reading,
         .influences = r->has_influence || r->part == CF_REPORT_INFLUENCE,
+        .looks = r->has_inside || r->part == CF_REPORT_INSIDE,
         .roles = &r->cli->opened.roles,
         .cancel = cf_cli_cancel()};
     cf_report_facts facts;
@@ -113,13 +114,15 @@ static const cf_opt_row options[] = {
      "HTML on standard output",
      0},
     {"--part", 0, CF_OPT_STR, offsetof(report, part_name), "PART",
-     "only conversation, prompt, reply, calls, differences or influence "
+     "only conversation, prompt, reply, calls, differences, influence or inside "
      "(default: all; for a picture: reply)",
      0},
     {"--influence", 0, CF_OPT_FLAG, offsetof(report, has_influence), NULL,
      "include the influence of each message, tool and sentence on the reply; "
      "stored scores are reused",
      0},
+    {"--inside", 0, CF_OPT_FLAG, offsetof(report, has_inside), NULL,
+     "include what the model looked at, what each layer preferred, and what flips the choice", 0},
     {"--no-reading", 0, CF_OPT_FLAG, offsetof(report, has_no_reading), NULL,
      "do not compute the probabilities of a reply that was stored without them", 0},
     CF_OPT_ROWS_END,

@@ -21,6 +21,7 @@
 #include "tui/lab/reply/lab_reply.h"
 #include "tui/lab/tools/tool_model.h"
 #include "tui/study/influence/influence.h"
+#include "tui/study/inside/inside_work.h"
 
 /* Everything is borrowed and outlives the facts. */
 typedef struct cf_report_source {
@@ -41,6 +42,7 @@ typedef struct cf_report_source {
     /* Influence of messages, tools and sentences on the reply: what the store
      * has of it is used, the rest is computed.  Needs `roles`. */
     bool influences;
+    bool looks; /* inside the model, where the engine is the built-in one */
     const cf_role_map *roles;
     cf_cancel *cancel;
 } cf_report_source;
@@ -91,6 +93,8 @@ typedef struct cf_report_facts {
     size_t n_all;  /* replies to the turn that the reply answers */
     bool has_influence;
     cf_error influence_why; /* where it was asked for and there is none */
+    cf_inside_work *inside; /* NULL: there is none, */
+    cf_error inside_why;    /* and why, where it was asked for */
     cf_study_case study;
     cf_influence influence;
 } cf_report_facts;
@@ -109,7 +113,8 @@ typedef enum cf_report_part {
     CF_REPORT_REPLY,
     CF_REPORT_CALLS,
     CF_REPORT_DIFFERENCES,
-    CF_REPORT_INFLUENCE
+    CF_REPORT_INFLUENCE,
+    CF_REPORT_INSIDE
 } cf_report_part;
 
 /* "all", "conversation", "prompt" ...; false for any other name. */

@@ -298,27 +298,64 @@ static cf_status find_siblings(cf_report_facts *f, cf_error *err)
 
 /* ---- influence ---------------------------------------------------------- */
 
+static cf_study_engine engine_of(const cf_report_facts *f)
+{
+    return (cf_study_engine){.backend = f->from.backend,
+                             .tok = f->from.tokenizer,
+                             .engine = f->from.engine,
+                             .family = f->from.family,
+                             .roles = f->from.roles,
+                             .template_source = f->from.template_source};
+}
+
+static cf_status find_case(const cf_report_facts *f, cf_study_case *out,
+                           const cf_study_engine *engine, cf_error *err)
+{
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, f->turn->id);
+    CF_TRY(cf_study_case_of(out, f->from.conv, engine, id, err));
+    return cf_study_case_record(out, f->from.store, engine, err);
+}
+
 static cf_status find_influence(cf_report_facts *f, cf_error *err)
 {
-    const cf_study_engine engine = {.backend = f->from.backend,
-                                    .tok = f->from.tokenizer,
-                                    .engine = f->from.engine,
-                                    .family = f->from.family,
-                                    .roles = f->from.roles,
-                                    .template_source = f->from.template_source};
+    const cf_study_engine engine = engine_of(f);
     const cf_influence_options o = {.kinds = 1u << CF_PART_MESSAGE | 1u << CF_PART_TOOL |
                                              1u << CF_PART_SENTENCE,
                                     .message = SIZE_MAX,
                                     .tool = SIZE_MAX};
     cf_study_scorer scorer;
-    char id[CF_UUID_TEXT + 1];
-    cf_uuid_format(id, f->turn->id);
     CF_TRY(cf_study_scorer_init(&scorer, f->from.backend, f->from.store, f->from.cancel, err));
-    cf_status st = cf_study_case_of(&f->study, f->from.conv, &engine, id, err);
-    CF_THEN(st, cf_study_case_record(&f->study, f->from.store, &engine, err));
+    cf_status st = find_case(f, &f->study, &engine, err);
     CF_THEN(st, cf_influence_make(&f->influence, &f->study, &engine, &scorer, &o, NULL, NULL, err));
     f->has_influence = st == CF_OK;
     cf_study_scorer_deinit(&scorer);
+    return st;
+}
+
+/* What chose the called tool, or the reply's first token. */
+static cf_status find_inside(cf_report_facts *f, cf_error *err)
+{
+    const cf_inside_question q = {.off = CF_INSIDE_FROM_CALL, .tool = SIZE_MAX};
+    const cf_session *session = cf_backend_core_session(f->from.backend);
+    cf_session *fork = NULL;
+    if (session == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED, "looking inside needs the built-in engine");
+    }
+    CF_TRY(cf_session_fork(&fork, session, err));
+    cf_status st = cf_inside_work_new(&f->inside, &q, err);
+    if (st == CF_OK) {
+        f->inside->c.engine = engine_of(f);
+        f->inside->c.session = fork;
+        f->inside->c.cancel = f->from.cancel;
+        st = find_case(f, &f->inside->c.c, &f->inside->c.engine, err);
+        CF_THEN(st, cf_inside_work_make(f->inside, NULL, NULL, err));
+    }
+    cf_session_free(fork);
+    if (st != CF_OK) {
+        cf_inside_work_free(f->inside);
+        f->inside = NULL;
+    }
     return st;
 }
 
@@ -344,6 +381,10 @@ static cf_status gather(cf_report_facts *f, cf_error *err)
     if (f->from.influences && f->turn != NULL && !is_fatal(st)) {
         st = find_influence(f, &why);
         f->influence_why = st == CF_OK ? (cf_error){0} : why;
+    }
+    if (f->from.looks && f->turn != NULL && !is_fatal(st)) {
+        st = find_inside(f, &why);
+        f->inside_why = st == CF_OK ? (cf_error){0} : why;
     }
     if (is_fatal(st)) {
         *err = why;
@@ -373,6 +414,7 @@ cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
 
 void cf_report_facts_deinit(cf_report_facts *f)
 {
+    cf_inside_work_free(f->inside);
     cf_influence_deinit(&f->influence);
     cf_study_case_deinit(&f->study);
     cf_study_own_deinit(&f->engine);

@@ -19,6 +19,7 @@ void cf_report__headings(cf_page *p, const char *const *names);
 void cf_report__prompt(cf_page *p, const cf_report_facts *f);
 void cf_report__reply(cf_page *p, const cf_report_facts *f);
 void cf_report__calls(cf_page *p, const cf_report_facts *f);
+void cf_report__inside(cf_page *p, const cf_report_facts *f);
 
 /* Names and numbers that all forms show. */
 typedef struct cf_report_figure {

@@ -28,13 +28,21 @@ void cf_report__remark(cf_page *p, const char *text)
 
 static void put_nav(cf_page *p, const cf_report_facts *f)
 {
-    static const char *const names[] = {"Conversation", "Prompt",      "Reply",
-                                        "Calls",        "Differences", "Influence"};
+    static const char *const names[] = {"Conversation", "Prompt",    "Reply", "Calls",
+                                        "Differences",  "Influence", "Inside"};
+    const bool is_in[] = {true,
+                          true,
+                          true,
+                          true,
+                          true,
+                          f->from.influences && f->turn != NULL,
+                          f->from.looks && f->turn != NULL};
     size_t n = sizeof names / sizeof names[0];
-    n -= !f->from.influences || f->turn == NULL; /* the last one */
     cf_page_begin(p, CF_PAGE_NAV, CF_LOOK_PLAIN, cf_str_from(""));
     for (size_t i = 0; i < n; i++) {
-        cf_page_run(p, CF_LOOK_LINK, cf_str_from(names[i]));
+        if (is_in[i]) {
+            cf_page_run(p, CF_LOOK_LINK, cf_str_from(names[i]));
+        }
     }
     cf_page_end(p, CF_PAGE_NAV);
 }
@@ -394,13 +402,11 @@ static void make_page(cf_page *p, const cf_report_facts *f, cf_report_part part)
     static const struct {
         cf_report_part part;
         void (*put)(cf_page *p, const cf_report_facts *f);
-    } sections[] = {{CF_REPORT_CONVERSATION, put_conversation},
-                    {CF_REPORT_PROMPT, cf_report__prompt},
-                    {CF_REPORT_REPLY, cf_report__reply},
-                    {CF_REPORT_CALLS, cf_report__calls},
-                    {CF_REPORT_DIFFERENCES, put_differences},
-                    {CF_REPORT_INFLUENCE, put_influence},
-                    {CF_REPORT_ALL, put_sources}};
+    } sections[] = {
+        {CF_REPORT_CONVERSATION, put_conversation}, {CF_REPORT_PROMPT, cf_report__prompt},
+        {CF_REPORT_REPLY, cf_report__reply},        {CF_REPORT_CALLS, cf_report__calls},
+        {CF_REPORT_DIFFERENCES, put_differences},   {CF_REPORT_INFLUENCE, put_influence},
+        {CF_REPORT_INSIDE, cf_report__inside},      {CF_REPORT_ALL, put_sources}};
     put_head(p, f, part == CF_REPORT_ALL);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         if (part == CF_REPORT_ALL || part == sections[i].part) {

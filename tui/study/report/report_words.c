@@ -461,7 +461,8 @@ static const char *const part_names[] = {[CF_REPORT_ALL] = "all",
                                          [CF_REPORT_REPLY] = "reply",
                                          [CF_REPORT_CALLS] = "calls",
                                          [CF_REPORT_DIFFERENCES] = "differences",
-                                         [CF_REPORT_INFLUENCE] = "influence"};
+                                         [CF_REPORT_INFLUENCE] = "influence",
+                                         [CF_REPORT_INSIDE] = "inside"};
 
 enum { N_PARTS = sizeof part_names / sizeof part_names[0] };
 

@@ -182,7 +182,7 @@ typedef struct made {
     cf_opened engine;
     cf_buf page, text, picture;
     size_t n_prompt, n_reply, n_calls, n_sibling;
-    bool is_read, has_influence;
+    bool is_read, has_influence, has_inside;
 } made;
 
 static void free_made(made *m)
@@ -207,11 +207,12 @@ static void report(made *m, const cf_conversation *conv, cf_store *store)
                                    .store = store,
                                    .reads = true,
                                    .influences = true,
+                                   .looks = store != NULL,
                                    .roles = &m->engine.roles};
     T_OK(cf_report_facts_init(&f, &from, &err), err);
     T_OK(cf_report_write(&m->page, &f, CF_REPORT_ALL, "x.html", &err), err);
     T_OK(cf_report_write(&m->text, &f, CF_REPORT_ALL, "x.md", &err), err);
-    for (int part = CF_REPORT_ALL; part <= CF_REPORT_INFLUENCE; part++) {
+    for (int part = CF_REPORT_ALL; part <= CF_REPORT_INSIDE; part++) {
         T_OK(cf_report_write(&m->picture, &f, (cf_report_part)part, "x.svg", &err), err);
     }
     m->n_prompt = f.prompt.n;
@@ -227,6 +228,7 @@ static void report(made *m, const cf_conversation *conv, cf_store *store)
     }
     m->is_read = f.is_read;
     m->has_influence = f.has_influence;
+    m->has_inside = f.inside != NULL;
     cf_report_facts_deinit(&f);
     check_page(&m->page);
     check_characters(cf_buf_cstr(&m->text), m->text.n);
@@ -256,7 +258,7 @@ static void test_report__examples(void **state)
     cf_error err;
     cf_arena arena;
     const cf_store_conv *rows;
-    size_t n, n_read = 0, n_calls = 0, n_sibling = 0, n_influence = 0;
+    size_t n, n_read = 0, n_calls = 0, n_sibling = 0, n_influence = 0, n_inside = 0;
     if (!open_bundled(&m)) {
         T_SKIP("no bundled model in this build");
     }
@@ -276,6 +278,7 @@ static void test_report__examples(void **state)
         assert_non_null(strstr(cf_buf_cstr(&m.page), "data-tip"));
         n_read += m.is_read && m.n_reply > 0;
         n_influence += m.has_influence;
+        n_inside += m.has_inside;
         n_calls += m.n_calls;
         n_sibling += m.n_sibling;
         free_made(&m);
@@ -286,6 +289,7 @@ static void test_report__examples(void **state)
     assert_true(n_calls > 0);
     assert_true(n_sibling > 0);
     assert_true(n_influence > 0);
+    assert_true(n_inside > 0);
     cf_arena_deinit(&arena);
     cf_store_close(store);
     cf_opened_close(&m.engine);
