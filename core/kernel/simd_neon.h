@@ -21,25 +21,15 @@ typedef float32x4_t VF;
 typedef int32x4_t VI;
 typedef uint8x16_t VB;
 
+#include "core/kernel/simd_any.h"
+
 enum { BYTE_CODES = 255 };
 
 /* ---- floats -------------------------------------------------------------- */
 
-INLINE VF vf_zero(void)
-{
-    return vdupq_n_f32(0);
-}
 INLINE VF vf_set1(float x)
 {
     return vdupq_n_f32(x);
-}
-INLINE VF vf_load(const float *p)
-{
-    return vld1q_f32(p);
-}
-INLINE void vf_store(float *p, VF v)
-{
-    vst1q_f32(p, v);
 }
 INLINE VF vf_load_half(const uint16_t *p)
 {
@@ -48,22 +38,6 @@ INLINE VF vf_load_half(const uint16_t *p)
 INLINE void vf_store_half(uint16_t *p, VF v)
 {
     vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
-}
-INLINE VF vf_add(VF a, VF b)
-{
-    return vaddq_f32(a, b);
-}
-INLINE VF vf_sub(VF a, VF b)
-{
-    return vsubq_f32(a, b);
-}
-INLINE VF vf_mul(VF a, VF b)
-{
-    return vmulq_f32(a, b);
-}
-INLINE VF vf_div(VF a, VF b)
-{
-    return vdivq_f32(a, b);
 }
 INLINE VF vf_fma(VF a, VF b, VF c)
 {
@@ -92,56 +66,15 @@ INLINE VF vf_round(VF a)
 
 /* ---- 32-bit integers ------------------------------------------------------ */
 
-INLINE VI vi_zero(void)
-{
-    return vdupq_n_s32(0);
-}
 INLINE VI vi_set1(int32_t x)
 {
     return vdupq_n_s32(x);
-}
-INLINE VI vi_load(const void *p)
-{
-    return vld1q_s32((const int32_t *)p);
 }
 INLINE VI vi_load_bytes(const void *p)
 {
     int8_t four[8] = {0};
     memcpy(four, p, LANES);
     return vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(four))));
-}
-INLINE void vi_store(void *p, VI v)
-{
-    vst1q_s32((int32_t *)p, v);
-}
-INLINE VI vi_add(VI a, VI b)
-{
-    return vaddq_s32(a, b);
-}
-INLINE VI vi_sub(VI a, VI b)
-{
-    return vsubq_s32(a, b);
-}
-INLINE VI vi_and(VI a, VI b)
-{
-    return vandq_s32(a, b);
-}
-INLINE VI vi_or(VI a, VI b)
-{
-    return vorrq_s32(a, b);
-}
-INLINE VI vi_shl(VI a, int n)
-{
-    return vshlq_s32(a, vdupq_n_s32(n));
-}
-INLINE VI vi_shr(VI a, int n)
-{
-    uint32x4_t v = vreinterpretq_u32_s32(a);
-    return vreinterpretq_s32_u32(vshlq_u32(v, vdupq_n_s32(-n)));
-}
-INLINE VI vi_sar(VI a, int n)
-{
-    return vshlq_s32(a, vdupq_n_s32(-n));
 }
 INLINE VI vi_fold(const VI a[4])
 {
@@ -151,17 +84,9 @@ INLINE int32_t vi_total(VI a)
 {
     return vaddvq_s32(a);
 }
-INLINE VF vi_to_vf(VI v)
-{
-    return vcvtq_f32_s32(v);
-}
 INLINE VI vf_to_vi(VF v)
 {
     return vcvtnq_s32_f32(v);
-}
-INLINE VF vi_as_vf(VI v)
-{
-    return vreinterpretq_f32_s32(v);
 }
 INLINE VF vi_half_to_vf(VI v)
 {
@@ -192,29 +117,9 @@ INLINE VB vb_dup(const void *p)
 {
     return vld1q_u8((const uint8_t *)p);
 }
-INLINE VI vb_as_vi(VB v)
-{
-    return vreinterpretq_s32_u8(v);
-}
-INLINE VB vi_as_vb(VI v)
-{
-    return vreinterpretq_u8_s32(v);
-}
 INLINE VB vb_set1(int x)
 {
     return vdupq_n_u8((uint8_t)x);
-}
-INLINE VB vb_and(VB a, VB b)
-{
-    return vandq_u8(a, b);
-}
-INLINE VB vb_or(VB a, VB b)
-{
-    return vorrq_u8(a, b);
-}
-INLINE VB vb_xor(VB a, VB b)
-{
-    return veorq_u8(a, b);
 }
 INLINE VB vb_sub(VB a, VB b)
 {
