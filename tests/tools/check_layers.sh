@@ -112,7 +112,7 @@ study/sweep      ask plan import
 study/influence  ask
 study/inside     ask influence
 study/shrink     ask
-study/report     ask influence
+study/report     ask influence inside
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.
