@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <zlib.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
