@@ -45,7 +45,7 @@ static void notice(cf_demo_said *said, bool is_error, const char *text)
 json_t *cf_demo_content(const json_t *result)
 {
     if (json_is_string(result)) {
-        return json_incref(cf_json_ref(result));
+        return json_copy(cf_json_ref(result));
     }
     /* 15 digits: what was written with two decimals comes out with two. */
     char *text = json_dumps(result, JSON_REAL_PRECISION(15));
