@@ -231,7 +231,6 @@ static cf_status set_up(workbench *w, cf_error *err)
     const cf_start *s = w->start;
     CF_TRY(cf_lab_new(&w->lab, &s->engine, s->store, err));
     CF_TRY(cf_demo_new(&w->demo, s->store, true, err));
-    cf_demo_set_help(w->demo, s->help, s->help_ud);
     CF_TRY(open_app(w, err));
     CF_TRY(open_desk(w, err));
     if (s->conversation == NULL && s->store != NULL && !s->no_examples && w->app.config.examples) {

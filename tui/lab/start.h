@@ -45,9 +45,6 @@ typedef struct cf_start {
     const char *model;     /* as -m names it; NULL: the bundled one, or none */
     cf_next_model *next;   /* NULL: the model cannot be changed */
     const cf_trust *trust; /* of addresses in files; NULL: of none */
-    /* Answers confab_help. */
-    cf_status (*help)(void *ud, const char *question, cf_buf *out, cf_error *err);
-    void *help_ud;
     cf_buf *problems;      /* lines for the log, of what failed so far */
 } cf_start;
 

@@ -7,6 +7,8 @@
 #include "tui/cli/shell/man.h"
 #include "tui/sys/paths.h"
 
+enum { ROWS_MAX = 8 };
+
 typedef struct asked {
     bool is_man, searches;
 } asked;
@@ -15,9 +17,7 @@ static const cf_opt_row options[] = {
     {"--man", 0, CF_OPT_FLAG, offsetof(asked, is_man), NULL, "print the whole man page in mdoc(7)",
      0},
     {"--search", 0, CF_OPT_FLAG, offsetof(asked, searches), NULL,
-     "search commands, options, keys and settings for the words that follow; "
-     "without words, print all",
-     0},
+     "search commands, options, keys and settings for the words that follow", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -43,36 +43,30 @@ static void find_command(void *ud, const cf_cli_command *c, const cf_opt *own, c
     find_options(index, name, own);
 }
 
-cf_status cf_cli_answer(void *cli, const char *question, cf_buf *out, cf_error *err)
+/* Best first; nothing found is status 1, as of other searches. */
+static int search(const cf_cli *cli)
 {
     cf_word_index index;
     cf_paths paths;
-    cf_word_index_init(&index);
-    cf_status st = cf_paths_find(&paths, err);
-    if (st == CF_OK) {
-        st = ((const cf_cli *)cli)->screen->find(&index, paths.config, err);
-        cf_paths_deinit(&paths);
-    }
-    cf_cli_each_command(find_command, &index);
-    CF_THEN(st, cf_word_index_answer(&index, question, out, err));
-    cf_word_index_deinit(&index);
-    return st;
-}
-
-/* Nothing found is status 1, as of other searches. */
-static int search(cf_cli *cli)
-{
     cf_error err;
     cf_buf words = CF_BUF_INIT, out = CF_BUF_INIT;
+    cf_word_index_init(&index);
     for (int i = 0; i < (int)cli->n_args; i++) {
         cf_buf_addf(&words, "%s ", cli->args[i]);
     }
-    cf_status st = cf_cli_answer(cli, cf_buf_cstr(&words), &out, &err);
+    cf_status st = cf_paths_find(&paths, &err);
+    if (st == CF_OK) {
+        st = cli->screen->find(&index, paths.config, &err);
+        cf_paths_deinit(&paths);
+    }
+    cf_cli_each_command(find_command, &index);
+    CF_THEN(st, cf_word_index_write(&index, cf_buf_cstr(&words), ROWS_MAX, &out, &err));
     fputs(cf_buf_cstr(&out), stdout);
-    bool is_found = !cf_str_begins(cf_buf_str(&out), CF_NOTHING_FOUND);
+    int status = st != CF_OK ? cf_cli_fail(cli, &err) : out.n > 0 ? CF_EXIT_OK : CF_EXIT_FINDING;
     cf_buf_deinit(&words);
     cf_buf_deinit(&out);
-    return st != CF_OK ? cf_cli_fail(cli, &err) : is_found ? CF_EXIT_OK : CF_EXIT_FINDING;
+    cf_word_index_deinit(&index);
+    return status;
 }
 
 static int run_help(cf_cli *cli, void *state)
@@ -83,7 +77,7 @@ static int run_help(cf_cli *cli, void *state)
         return CF_EXIT_OK;
     }
     if (a->searches) {
-        return search(cli);
+        return cli->n_args > 0 ? search(cli) : cf_cli_usage(cli, "--search takes words");
     }
     if (cli->n_args > 1) {
         return cf_cli_usage(cli, "takes one command");
