@@ -13,7 +13,8 @@ static void test_deb__holds_a_program_that_runs(void **state)
 {
     (void)state;
     NEED_RELEASE();
-    if (system("command -v dpkg-deb dpkg-shlibdeps strip >/dev/null") != 0) {
+    if (system("exec >/dev/null; command -v dpkg-deb && command -v dpkg-shlibdeps && "
+               "command -v strip") != 0) {
         T_SKIP("dpkg-dev is not installed");
     }
     cf_shell_prints("make -s deb 2>&1", ".deb");
