@@ -267,7 +267,7 @@ CF_MUST_USE cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error
 /* Adds rows to the entry of an import, which is made where it is missing. */
 CF_MUST_USE cf_status cf_undo__log_import(cf_sql *sql, const cf_store_origin *origin,
                                           const cf_import_rows *added, cf_error *err);
-/* Removes what an import has added; *what is told of turns that stay. */
+/* Removes what an import added, and appends a note to *what about turns that stay. */
 CF_MUST_USE cf_status cf_undo__import(cf_sql *sql, cf_str undo, cf_buf *what, cf_error *err);
 /* Puts a deleted template back, whose source is `undo`; and deletes it again. */
 CF_MUST_USE cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo, cf_error *err);

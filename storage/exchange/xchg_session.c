@@ -215,8 +215,8 @@ static cf_status read_file(cf_import *im, const char *path, cf_error *err)
     return st;
 }
 
-/* Whether a turn of the history is a message's: that of an import is told by its
- * time, too. */
+/* Whether a turn of the history comes from a message.  Imported turns must also have
+ * the message's time. */
 static bool is_turn_of(const cf_store_turn *turn, const json_t *said, const cf_trail_message *m,
                        const json_t *v, bool is_own)
 {

@@ -203,7 +203,7 @@ static void systems_draw(cf_app *app, cf_grid *g, cf_rect r)
     load(app);
     if (s->all.n == 0) {
         cf_note_puts(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 1},
-                     "There is no system prompt: ge or :system TEXT writes one.", CF_STYLE_DIM);
+                     "No system prompt yet. Press ge or use :system TEXT to write one.", CF_STYLE_DIM);
         return;
     }
     char title[64];
