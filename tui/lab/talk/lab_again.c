@@ -65,11 +65,6 @@ cf_status cf_lab_again(cf_lab *lab, size_t *n, cf_error *err)
     return send_next(lab, parent, err);
 }
 
-size_t cf_lab_again_left(const cf_lab *lab)
-{
-    return json_array_size(lab->talk->again.left);
-}
-
 cf_status cf_lab_again_step(cf_lab *lab, cf_error *err)
 {
     const cf_lab_again_queue *q = &lab->talk->again;

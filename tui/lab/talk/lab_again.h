@@ -21,7 +21,4 @@ CF_MUST_USE cf_status cf_lab_again(cf_lab *lab, size_t *n, cf_error *err);
  * branch or conversation end it. */
 CF_MUST_USE cf_status cf_lab_again_step(cf_lab *lab, cf_error *err);
 
-/* Messages that are still to be sent. */
-size_t cf_lab_again_left(const cf_lab *lab);
-
 #endif
