@@ -65,7 +65,7 @@ static json_t *scalar(const cf_jx_event *e, cf_arena *a)
     case CF_JX_FLOAT:
         return real(e->text, a);
     case CF_JX_STRING:
-        return json_stringn(e->text.p != NULL ? e->text.p : "", e->text.n);
+        return json_stringn_nocheck(e->text.p != NULL ? e->text.p : "", e->text.n);
     case CF_JX_OBJECT:
         return json_object();
     case CF_JX_ARRAY:
@@ -94,9 +94,9 @@ static bool hang(builder *b, json_t *v)
         return true;
     }
     json_t *top = b->open[b->depth - 1];
-    return json_is_array(top)
-               ? json_array_append_new(top, v) == 0
-               : json_object_setn_new(top, b->key.p != NULL ? b->key.p : "", b->key.n, v) == 0;
+    return json_is_array(top) ? json_array_append_new(top, v) == 0
+                              : json_object_setn_new_nocheck(top, b->key.p != NULL ? b->key.p : "",
+                                                             b->key.n, v) == 0;
 }
 
 static cf_status take(builder *b, const cf_jx_event *e, cf_arena *a, cf_error *err)
@@ -134,8 +134,11 @@ cf_status cf_json_read_digits(json_t **out, const char *p, size_t n, cf_error *e
     cf_jx x;
     cf_arena a;
     cf_jx_event e = {.kind = CF_JX_NULL};
-    builder b = {.root = NULL};
+    builder b; /* `open` is large */
     cf_status st = CF_OK;
+    b.root = NULL;
+    b.depth = 0;
+    b.key = cf_str_make(NULL, 0);
     cf_arena_init(&a, 0);
     cf_jx_init(&x, cf_str_make(p, n), &a);
     for (;;) {

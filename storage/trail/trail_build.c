@@ -42,7 +42,9 @@ void *trail_push(cf_arena *a, void *v, size_t *n, size_t size)
     char *items;
     memcpy(&items, v, sizeof items);
     if ((*n & (*n - 1)) == 0) { /* also of none */
-        char *more = *n <= SIZE_MAX / 2 ? cf_arena_calloc(a, *n == 0 ? 1 : 2 * *n, size) : NULL;
+        size_t bytes;
+        bool fits = *n <= SIZE_MAX / 2 && cf_mul_size(&bytes, *n == 0 ? 1 : 2 * *n, size);
+        char *more = fits ? cf_arena_alloc(a, bytes) : NULL;
         if (more == NULL) {
             return spare(size);
         }
@@ -521,15 +523,20 @@ cf_trail_usage trail_usage(const json_t *u, const trail_usage_keys *k)
 
 /* ---- names to numbers ---------------------------------------------------- */
 
-static size_t slot_of(const trail_index *ix, cf_str key)
+static uint64_t hash_of(cf_str key)
 {
     uint64_t h = UINT64_C(14695981039346656037);
     for (size_t i = 0; i < key.n; i++) {
         h = (h ^ (unsigned char)key.p[i]) * UINT64_C(1099511628211);
     }
-    h ^= h >> 29;
-    size_t at = (size_t)h & (ix->size - 1);
-    while (ix->cells[at].key.p != NULL && !cf_str_eq(ix->cells[at].key, key)) {
+    return h ^ h >> 29;
+}
+
+static size_t slot_of(const trail_index *ix, cf_str key, uint64_t hash)
+{
+    size_t at = (size_t)hash & (ix->size - 1);
+    while (ix->cells[at].key.p != NULL &&
+           (ix->cells[at].hash != hash || !cf_str_eq(ix->cells[at].key, key))) {
         at = (at + 1) & (ix->size - 1);
     }
     return at;
@@ -540,7 +547,7 @@ size_t trail_find(const trail_index *ix, cf_str key)
     if (ix->size == 0 || key.n == 0) {
         return TRAIL_NONE;
     }
-    size_t at = slot_of(ix, key);
+    size_t at = slot_of(ix, key, hash_of(key));
     return ix->cells[at].key.p != NULL ? ix->cells[at].value : TRAIL_NONE;
 }
 
@@ -549,8 +556,9 @@ static bool widen(cf_arena *a, trail_index *ix)
     trail_index wider = {.size = ix->size == 0 ? 16 : 4 * ix->size, .used = ix->used};
     wider.cells = cf_arena_calloc(a, wider.size, sizeof *wider.cells);
     for (size_t i = 0; wider.cells != NULL && i < ix->size; i++) {
-        if (ix->cells[i].key.p != NULL) {
-            wider.cells[slot_of(&wider, ix->cells[i].key)] = ix->cells[i];
+        const struct trail_index_cell *cell = &ix->cells[i];
+        if (cell->key.p != NULL) {
+            wider.cells[slot_of(&wider, cell->key, cell->hash)] = *cell;
         }
     }
     *ix = wider.cells != NULL ? wider : *ix;
@@ -562,7 +570,8 @@ void trail_put(cf_arena *a, trail_index *ix, cf_str key, size_t value)
     if (key.n == 0 || (2 * (ix->used + 1) > ix->size && !widen(a, ix))) {
         return;
     }
-    size_t at = slot_of(ix, key);
+    uint64_t hash = hash_of(key);
+    size_t at = slot_of(ix, key, hash);
     ix->used += ix->cells[at].key.p == NULL;
-    ix->cells[at] = (struct trail_index_cell){key, value};
+    ix->cells[at] = (struct trail_index_cell){key, value, hash};
 }

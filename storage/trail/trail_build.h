@@ -30,6 +30,7 @@ typedef struct trail_index {
     struct trail_index_cell {
         cf_str key; /* borrowed; p NULL: empty */
         size_t value;
+        uint64_t hash; /* of the key */
     } * cells; /* [size], in an arena, which is always the same */
     size_t size, used;
 } trail_index;

@@ -300,7 +300,7 @@ static void read_record(void *reader, json_t *v, uint64_t line)
     cf_str parent = trail_json_str(r, v, is_boundary ? "logicalParentUuid" : "parentUuid");
     bool is_first = id.n != 0 && c->n == 1 && c->own->tree.n == 0;
     c->only_side = is_first ? json_is_true(json_object_get(v, "isSidechain")) : c->only_side;
-    rec *k = cf_arena_calloc(&r->scratch, 1, sizeof *k);
+    rec *k = cf_arena_alloc(&r->scratch, sizeof *k);
     agent *a = k == NULL ? NULL : id.n != 0 ? agent_of(c, v, id, parent) : c->own;
     trail_node *node = a != NULL ? trail_tree_add(r, &a->tree, id, parent, line) : NULL;
     if (node == NULL) {
