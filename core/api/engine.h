@@ -153,7 +153,6 @@ bool cf_engine_meta(const cf_engine *engine, size_t i, cf_str *key, const char *
  * kind of value. */
 bool cf_engine_meta_str(const cf_engine *engine, const char *key, cf_str *out);
 bool cf_engine_meta_i64(const cf_engine *engine, const char *key, int64_t *out);
-bool cf_engine_meta_f64(const cf_engine *engine, const char *key, double *out);
 
 typedef struct cf_tensor_info {
     cf_str name;

@@ -116,16 +116,9 @@ CF_MUST_USE cf_status cf_changes_check(const cf_engine *e, const cf_changes *c, 
 CF_MUST_USE cf_status cf_inside_run(cf_session *s, const cf_inside_ask *ask, float *logits,
                                     cf_error *err);
 
-/*
- * How likely each of ids[first .. at] is after all tokens before it, computed
- * under the changes: log_p[i] is the natural logarithm for ids[first + i].
- * CF_EINVAL for first = 0 or first > at.
- */
-CF_MUST_USE cf_status cf_inside_score(cf_session *s, const cf_inside_ask *ask, size_t first,
-                                      float *log_p, cf_error *err);
-
-/* The same logits for the caller to read: fn(ud, pos, logits) for each position
- * before one of ids[first .. at], in order.  Errors as above. */
+/* The logits before each of ids[first .. at], in order, for the caller to read:
+ * fn(ud, pos, logits); positions before those may come first.  CF_EINVAL for
+ * first = 0, first > at, and inputs. */
 CF_MUST_USE cf_status cf_inside_logits(cf_session *s, const cf_inside_ask *ask, size_t first,
                                        void (*fn)(void *ud, uint32_t pos, const float *logits),
                                        void *ud, cf_error *err);

@@ -167,9 +167,6 @@ size_t cf_session_would_keep(const cf_session *session, size_t length);
  * prefix cache; the ids are in the vocabulary. */
 size_t cf_session_would_sync(const cf_session *session, const cf_token *ids, size_t n);
 
-/* The positions that the last successful sync kept and computed. */
-cf_sync_result cf_session_last_sync(const cf_session *session);
-
 /*
  * How likely each of ids[first..n) is after all tokens before it: log_p[i] is
  * the natural logarithm for ids[first + i].  Makes the timeline ids[0..n), and

@@ -221,11 +221,6 @@ bool cf_engine_meta_i64(const cf_engine *e, const char *key, int64_t *out)
     return cf_gguf_get_i64(e->gguf, key, out);
 }
 
-bool cf_engine_meta_f64(const cf_engine *e, const char *key, double *out)
-{
-    return cf_gguf_get_f64(e->gguf, key, out);
-}
-
 bool cf_engine_tensor(const cf_engine *e, size_t i, cf_tensor_info *out)
 {
     if (i >= cf_gguf_n_tensors(e->gguf)) {

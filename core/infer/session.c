@@ -177,7 +177,6 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from, cf_error *er
     s->lora = from->lora;
     s->probe = from->probe;
     s->has_logits = from->has_logits;
-    s->last = from->last;
     memcpy(s->tokens, from->tokens, from->n * sizeof *s->tokens);
     if (s->place != NULL && from->place != NULL) {
         memcpy(s->place, from->place, from->n * sizeof *s->place);
@@ -309,11 +308,6 @@ size_t cf_session_checkpoints(const cf_session *s, uint32_t *pos, size_t cap)
         pos[i] = s->states.kept[i]->pos;
     }
     return s->states.n;
-}
-
-cf_sync_result cf_session_last_sync(const cf_session *s)
-{
-    return s->last;
 }
 
 size_t cf_session_would_keep(const cf_session *s, size_t length)
@@ -543,7 +537,6 @@ cf_status cf_session_match(cf_session *s, const cf_token *ids, size_t n, cf_sync
     cf_sync_result result;
     cf_prefix_loan loan;
     CF_TRY(match(s, &src, n, true, &loan, &result, err));
-    s->last = result;
     if (out != NULL) {
         *out = result;
     }
@@ -596,7 +589,6 @@ static cf_status sync_source(cf_session *s, const cf_source *src, size_t n, cons
     stretch job = {*src, (uint32_t)n, n > 1 ? (uint32_t)n - 1 : 0, run};
     CF_TRY(compute(s, &job, true, err));
     cf_prefix__offer(s);
-    s->last = result;
     if (out != NULL) {
         *out = result;
     }

@@ -44,7 +44,6 @@ struct cf_session {
     bool has_logits;
     float *row_logits; /* [cap_row, n_vocab] or NULL */
     uint32_t first_row, n_row, cap_row;
-    cf_sync_result last;             /* of the last sync that succeeded */
     cf_prefix_cache *prefixes;       /* borrowed; NULL: none, or none while there are
                                   adapters */
     cf_prefix_cache *plain_prefixes; /* without adapters */

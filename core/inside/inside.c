@@ -135,28 +135,6 @@ cf_status cf_inside_run(cf_session *s, const cf_inside_ask *ask, float *logits, 
     return CF_OK;
 }
 
-typedef struct scoring {
-    const cf_token *ids;
-    size_t first, n, n_vocab; /* ids[first .. n - 1] are scored */
-    float *log_p;
-} scoring;
-
-static void on_logits(void *ud, uint32_t pos, const float *logits)
-{
-    const scoring *s = ud;
-    size_t next = pos + (size_t)1;
-    if (next >= s->first && next < s->n) {
-        s->log_p[next - s->first] = cf_logits_log_p(logits, s->n_vocab, s->ids[next]);
-    }
-}
-
-cf_status cf_inside_score(cf_session *s, const cf_inside_ask *ask, size_t first, float *log_p,
-                          cf_error *err)
-{
-    scoring job = {ask->ids, first, ask->at + (size_t)1, s->engine->hp.n_vocab, log_p};
-    return cf_inside_logits(s, ask, first, on_logits, &job, err);
-}
-
 cf_status cf_inside_logits(cf_session *s, const cf_inside_ask *ask, size_t first,
                            void (*fn)(void *ud, uint32_t pos, const float *logits), void *ud,
                            cf_error *err)

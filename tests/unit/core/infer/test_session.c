@@ -351,7 +351,6 @@ static void test_engine__info(void **state)
     char hash[65];
     char other[65];
     size_t n = 0;
-    double eps = 0;
     cf_error err;
     (void)state;
     assert_string_equal(info.arch, "llama");
@@ -377,7 +376,6 @@ static void test_engine__info(void **state)
         }
     }
     cf_buf_deinit(&value);
-    assert_true(cf_engine_meta_f64(engine, "llama.attention.layer_norm_rms_epsilon", &eps));
     assert_null(cf_engine_chat_template(engine, NULL).p);
 
     /* Another weight is another model. */

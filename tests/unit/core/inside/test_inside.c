@@ -401,38 +401,55 @@ static void test_inside__cache_and_threads_change_no_bit(void **state)
     each_arch(check_cache);
 }
 
-/* ---- scores ------------------------------------------------------------- */
+/* ---- logits of several positions ---------------------------------------- */
 
-/* The scores under changes are those of the logits that a run gives position by
- * position; without any, the session's own. */
-static void check_score(const model *m)
+typedef struct scores {
+    float log_p[10];
+    size_t n;
+} scores;
+
+static void on_logits(void *ud, uint32_t pos, const float *logits)
+{
+    scores *s = ud;
+    if (pos >= 19) {
+        assert_int_equal(pos, 19 + s->n);
+        s->log_p[s->n++] = cf_logits_log_p(logits, N_VOCAB, ids[pos + 1]);
+    }
+}
+
+/* Logits under changes are those that a run gives position by position; without
+ * any, the session's own. */
+static void check_logits(const model *m)
 {
     cf_error err;
-    float log_p[10], want[10], logits[N_VOCAB];
+    float want[10], logits[N_VOCAB];
+    scores got = {.n = 0};
     uint32_t n_layer = cf_engine_get_info(m->engine).n_layer;
     const cf_inside_change v = {
         .kind = CF_CHANGE_LOOK, .at = {4, 11}, .from = 11, .last_layer = n_layer - 1};
     const cf_changes c = {.v = &v, .n = 1};
     cf_inside_ask ask = ask_at(29, NULL);
-    T_OK(cf_inside_score(m->session, &ask, 20, log_p, &err), err);
+    T_OK(cf_inside_logits(m->session, &ask, 20, on_logits, &got, &err), err);
+    assert_int_equal(got.n, 10);
     cf_session *s = new_session(m->engine, 16);
     T_OK(cf_session_score(s, ids, 30, 20, NULL, want, &err), err);
-    assert_memory_equal(log_p, want, sizeof want);
+    assert_memory_equal(got.log_p, want, sizeof want);
     cf_session_free(s);
     ask.changes = &c;
-    T_OK(cf_inside_score(m->session, &ask, 20, log_p, &err), err);
+    got.n = 0;
+    T_OK(cf_inside_logits(m->session, &ask, 20, on_logits, &got, &err), err);
     for (uint32_t i = 0; i < 10; i += 3) {
         run(m->session, 19 + i, &c, logits);
-        assert_true(log_p[i] == cf_logits_log_p(logits, N_VOCAB, ids[20 + i]));
+        assert_true(got.log_p[i] == cf_logits_log_p(logits, N_VOCAB, ids[20 + i]));
     }
-    T_FAILS(cf_inside_score(m->session, &ask, 0, log_p, &err), CF_EINVAL);
-    T_FAILS(cf_inside_score(m->session, &ask, 30, log_p, &err), CF_EINVAL);
+    T_FAILS(cf_inside_logits(m->session, &ask, 0, on_logits, &got, &err), CF_EINVAL);
+    T_FAILS(cf_inside_logits(m->session, &ask, 30, on_logits, &got, &err), CF_EINVAL);
 }
 
-static void test_inside__scores(void **state)
+static void test_inside__logits(void **state)
 {
     (void)state;
-    each_arch(check_score);
+    each_arch(check_logits);
 }
 
 /* ---- errors ------------------------------------------------------------- */
@@ -522,7 +539,7 @@ int main(void)
         cmocka_unit_test(test_inside__hidden_positions_have_no_weight),
         cmocka_unit_test(test_inside__margins_add_up),
         cmocka_unit_test(test_inside__cache_and_threads_change_no_bit),
-        cmocka_unit_test(test_inside__scores),
+        cmocka_unit_test(test_inside__logits),
         cmocka_unit_test(test_inside__refuses),
         cmocka_unit_test(test_inside__every_allocation),
     };
