@@ -136,6 +136,8 @@ typedef struct cf_trail {
     size_t n_messages, n_calls, n_steps;
     cf_trail_left_out *left_out;  /* [n_left_out] */
     size_t n_left_out;
+    const cf_str *parts; /* [n_parts], of traffic: ids of the main path's conversations */
+    size_t n_parts;
 } cf_trail;
 
 typedef struct cf_trails {
@@ -145,7 +147,7 @@ typedef struct cf_trails {
 
 typedef struct cf_trail_options {
     size_t max_bytes;  /* of a file that are read, at whole lines; 0: all */
-    const char *id;    /* of a history the session that is read; NULL, "": all */
+    const char *id;    /* of a history a conversation, whose session is read; NULL, "": all */
     cf_cancel *cancel; /* ends with CF_ECANCELLED; may be NULL */
     /* Told how much of a file has been read; may be NULL. */
     void (*progress)(void *ud, uint64_t done, uint64_t all);
@@ -153,7 +155,7 @@ typedef struct cf_trail_options {
 } cf_trail_options;
 
 /* Reads the sessions of a file, of a folder (files by path), or of a history's
- * traffic (the 1,000 newest).  CF_EFORMAT where
+ * traffic (of its 1,000 newest conversations).  CF_EFORMAT where
  * nothing is a session, CF_ENOTFOUND, CF_EIO, CF_ENOMEM, CF_ECANCELLED; `out`
  * is empty then. */
 CF_MUST_USE cf_status cf_trails_read(cf_trails *out, const char *path, const cf_trail_options *opts,

@@ -257,8 +257,17 @@ cf_status cf_session_keep(cf_store *store, const char *path, const cf_trail *t, 
     const cf_import_options opts = {.format = CF_FORMAT_SESSION, .name = path};
     bool is_own = strcmp(t->format, "proxy") == 0 && strcmp(path, cf_store_path(store)) == 0;
     cf_buf id = CF_BUF_INIT;
-    if (is_own && cf_uuid_parse(conversation, t->id.p, t->id.n)) { /* it is there already */
-        return find_turn(store, *conversation, message, true, turn, err);
+    const cf_str *parts = agent.n != 0 ? &agent : t->parts; /* they are there already */
+    size_t n = !is_own ? 0 : agent.n != 0 ? 1 : t->n_parts;
+    cf_status found = CF_ENOTFOUND;
+    *turn = (cf_uuid){{0}};
+    for (size_t i = 0; i < n && cf_uuid_is_nil(*turn); i++) {
+        found = cf_uuid_parse(conversation, parts[i].p, parts[i].n)
+                    ? find_turn(store, *conversation, message, true, turn, err)
+                    : found;
+    }
+    if (found != CF_ENOTFOUND) {
+        return found;
     }
     CF_TRY(cf_import_file(store, path, &opts, &report, err));
     cf_status st = put_id(&id, t, agent, err);

@@ -14,6 +14,7 @@
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/json/json_builder.h"
+#include "core/json/json_writer.h"
 #include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/path_key.h"
 #include "tui/serve/record/record_impl.h"
@@ -176,11 +177,33 @@ static cf_str preface_text(cf_arena *a, const cf_wire_request *w)
     return text;
 }
 
+/* Where a conversation comes from: {"from":"traffic","session":..,"parent":..}. */
+static cf_str source_text(place *p, const cf_record *x)
+{
+    char parent[CF_SESSION_NAME_MAX];
+    cf_buf b = CF_BUF_INIT;
+    cf_jw w;
+    cf_session_parent(parent, cf_buf_str(&x->request_headers));
+    cf_jw_init(&w, &b);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "from", "traffic");
+    if (p->session[0] != '\0') {
+        cf_jw_text(&w, "session", p->session);
+    }
+    if (parent[0] != '\0') {
+        cf_jw_text(&w, "parent", parent);
+    }
+    cf_jw_end(&w);
+    cf_str text = {cf_arena_strndup(&p->arena, cf_buf_cstr(&b), b.n), b.n};
+    p->arena.failed = p->arena.failed || b.failed;
+    cf_buf_deinit(&b);
+    return text;
+}
+
 /* The new messages as turns, each after the one before. */
 static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
 {
     static const cf_str tag = {"traffic", 7};
-    static const cf_str source = {"{\"from\":\"traffic\"}", 18};
     size_t n_new = p->n - p->n_known;
     p->turns = cf_arena_calloc(&p->arena, n_new + CF_WIRE_CHOICES_MAX, sizeof *p->turns);
     p->key = cf_arena_calloc(&p->arena, 2 * p->n + 2, sizeof *p->key);
@@ -215,7 +238,7 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
                                        .head = parent,
                                        .created_ms = x->started_ms,
                                        .preface = preface_text(&p->arena, p->request),
-                                       .source = source,
+                                       .source = source_text(p, x),
                                        .tags = &tag,
                                        .n_tags = 1},
                               .turns = p->turns,

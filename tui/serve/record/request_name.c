@@ -9,22 +9,27 @@
 #include "core/base/utf8.h"
 #include "core/net/http_server.h"
 
-static const char *const headers_of_sessions[] = {"session_id",
-                                                  "session-id",
-                                                  "x-session-id",
-                                                  "conversation_id",
-                                                  "x-claude-code-session-id",
-                                                  "x-opencode-session",
-                                                  "x-session-affinity"};
+static const char *const of_sessions[] = {"session_id",
+                                          "session-id",
+                                          "x-session-id",
+                                          "conversation_id",
+                                          "x-claude-code-session-id",
+                                          "x-opencode-session",
+                                          "x-session-affinity",
+                                          NULL};
+static const char *const of_parents[] = {"x-parent-session-id", "x-codex-parent-thread-id", NULL};
+
+static bool is_one_of(cf_str name, const char *const *names)
+{
+    while (*names != NULL && !cf_http_name_is(name, *names)) {
+        names++;
+    }
+    return *names != NULL;
+}
 
 bool cf_is_session_header(cf_str name)
 {
-    for (size_t i = 0; i < sizeof headers_of_sessions / sizeof *headers_of_sessions; i++) {
-        if (cf_http_name_is(name, headers_of_sessions[i])) {
-            return true;
-        }
-    }
-    return false;
+    return is_one_of(name, of_sessions) || is_one_of(name, of_parents);
 }
 
 /* "user_1_account_2_session_3" and {"session_id":"3"} name session 3; any other
@@ -46,7 +51,7 @@ static void put_user_id(char out[CF_SESSION_NAME_MAX], cf_str id)
     json_decref(v);
 }
 
-static void put_header(char out[CF_SESSION_NAME_MAX], cf_str headers)
+static void put_header(char out[CF_SESSION_NAME_MAX], cf_str headers, const char *const *names)
 {
     json_t *list = NULL;
     if (headers.n == 0 || cf_json_read(&list, headers.p, headers.n, NULL) != CF_OK) {
@@ -56,7 +61,7 @@ static void put_header(char out[CF_SESSION_NAME_MAX], cf_str headers)
         const json_t *pair = json_array_get(list, i);
         const char *name = json_string_value(json_array_get(pair, 0));
         const char *value = json_string_value(json_array_get(pair, 1));
-        if (name != NULL && value != NULL && cf_is_session_header(cf_str_from(name))) {
+        if (name != NULL && value != NULL && is_one_of(cf_str_from(name), names)) {
             (void)cf_utf8_copy(out, CF_SESSION_NAME_MAX, cf_str_from(value));
         }
     }
@@ -75,8 +80,14 @@ void cf_session_name(char out[CF_SESSION_NAME_MAX], const json_t *body, cf_str h
     }
     put_user_id(out, cf_json_get_str(metadata, "user_id"));
     if (out[0] == '\0') {
-        put_header(out, headers);
+        put_header(out, headers, of_sessions);
     }
+}
+
+void cf_session_parent(char out[CF_SESSION_NAME_MAX], cf_str headers)
+{
+    out[0] = '\0';
+    put_header(out, headers, of_parents);
 }
 
 /* ---- a person's words ---------------------------------------------------- */

@@ -17,6 +17,9 @@ enum { CF_SESSION_NAME_MAX = 160 };
  * it names none.  `body` may be NULL. */
 void cf_session_name(char out[CF_SESSION_NAME_MAX], const json_t *body, cf_str headers);
 
+/* The session that began it, by a header; "" where none is named. */
+void cf_session_parent(char out[CF_SESSION_NAME_MAX], cf_str headers);
+
 /* Headers that name a session; their values are never a key. */
 bool cf_is_session_header(cf_str name);
 

@@ -11,8 +11,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "storage/trail.h"
 #include "storage/traffic.h"
+#include "storage/trail.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
 #include "tests/support/http_ask.h"
@@ -648,9 +648,9 @@ static void on_taken(void *ud, const cf_otlp_taken *t)
              t->why != NULL ? t->why : "");
 }
 
-#define SPAN(op)                                                                                   \
-    "{\"resourceSpans\":[{\"scopeSpans\":[{\n\"spans\":[{\"traceId\":\"t1\",\"spanId\":\"s1\","        \
-    "\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\",\"attributes\":[{\"key\":"                 \
+#define SPAN(op)                                                                                \
+    "{\"resourceSpans\":[{\"scopeSpans\":[{\n\"spans\":[{\"traceId\":\"t1\",\"spanId\":\"s1\"," \
+    "\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\",\"attributes\":[{\"key\":"           \
     "\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"" op "\"}}]}]}]}]}"
 
 /* What exporters send with compression. */
@@ -685,15 +685,14 @@ static void test_otlp__keeps_traces(void **state)
         {"/v1/traces", "Content-Type: application/json", SPAN("chat"), "1 1  ", 200},
         {"/v1/traces", "Content-Type: application/json", "{\"resourceSpans\":[]}",
          "0 0  no request to a model", 200},
-        {"/v1/traces", "Content-Type: application/json", "{\"resourceSpans\":[", "0 0  not valid JSON",
-         400},
+        {"/v1/traces", "Content-Type: application/json", "{\"resourceSpans\":[",
+         "0 0  not valid JSON", 400},
         {"/v1/traces", "Content-Type: application/x-protobuf", "x", "0 0  only JSON is read", 415},
         {"/v1/traces", "Content-Type: application/json\nContent-Encoding: gzip", "xyz",
          "0 0  the body's gzip is damaged", 400},
         {"/v1/traces", "Content-Type: application/json\nContent-Encoding: br", "x",
          "0 0  the body is encoded as br", 415},
-        {"/v1/traces", "Content-Type: application/json\nContent-Length: 9000000000", "{}", "",
-         413},
+        {"/v1/traces", "Content-Type: application/json\nContent-Length: 9000000000", "{}", "", 413},
         {"/v1/logs", "Content-Type: application/json", "{}", "0 0  only /v1/traces is here", 404},
         {"/v1/traces", "Content-Type: application/json", SPAN("chat"), "1 1  ", 200}};
     cf_error err;
@@ -710,9 +709,9 @@ static void test_otlp__keeps_traces(void **state)
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cf_buf out = CF_BUF_INIT;
-        assert_int_equal(http_ask(cf_http_server_url(server), rows[i].path, rows[i].headers,
-                                  rows[i].body, &out),
-                         rows[i].status);
+        assert_int_equal(
+            http_ask(cf_http_server_url(server), rows[i].path, rows[i].headers, rows[i].body, &out),
+            rows[i].status);
         told[strlen(rows[i].told)] = '\0';
         assert_string_equal(told, rows[i].told);
         cf_buf_deinit(&out);
@@ -914,6 +913,45 @@ static void test_findings__two_sessions_that_begin_alike(void **state)
     teardown(&f);
 }
 
+/* Requests that name one session are one: a history that was compacted goes on,
+ * and a sub-agent is under the call whose argument it was asked. */
+static void test_proxy__joins_a_session(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    cf_trails trails;
+    size_t n_main = 0, n_agents = 0;
+    const char *name = "\"prompt_cache_key\":\"s1\",";
+    setup(&f);
+    chat(&f, "{\"model\":\"m\",\"prompt_cache_key\":\"s1\",\"messages\":[" AGENT "," U("go") "]}",
+         "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"\",\"tool_calls\":[{\"id\":\"c1\","
+         "\"type\":\"function\",\"function\":{\"name\":\"task\",\"arguments\":\"{\\\"prompt\\\":"
+         "\\\"Find the broken test.\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}");
+    ask(&f, name, SYS("searcher") "," U("<reminder/>\\nFind the broken test."), 50, 0);
+    ask(&f, name, AGENT "," U("what was said so far"), 100, 0);
+    ask(&f, "\"prompt_cache_key\":\"s2\",", AGENT "," U("another"), 100, 0);
+    list(&f, &n_main); /* all is stored */
+    T_OK(cf_trails_read(&trails, cf_store_path(f.store), NULL, &err), err);
+    assert_int_equal(trails.n, 2);
+    const cf_trail *t = trails.v[0];
+    n_main = 0;
+    for (size_t i = 0; i < t->n_events; i++) {
+        const cf_trail_event *e = &t->events[i];
+        n_main += e->kind == CF_TRAIL_STEP && e->agent.n == 0;
+        if (e->kind == CF_TRAIL_AGENT) {
+            n_agents++;
+            T_TEXT(e->as.agent->parent_call.p, e->as.agent->parent_call.n, "c1");
+        }
+    }
+    assert_int_equal(n_main, 2);
+    assert_int_equal(n_agents, 1);
+    assert_int_equal(t->n_steps, 3);
+    assert_int_equal(t->n_parts, 2);
+    cf_trails_deinit(&trails);
+    teardown(&f);
+}
+
 static void test_findings__cache_lost_to_another_request(void **state)
 {
     (void)state;
@@ -944,7 +982,6 @@ static void test_findings__no_end(void **state)
     }
 }
 
-/* A conversation is named by a person's words, not by the harness's. */
 /* What was thinking of a reply is kept apart; what is not said is not known. */
 static void test_proxy__keeps_usage_apart(void **state)
 {
@@ -963,6 +1000,7 @@ static void test_proxy__keeps_usage_apart(void **state)
     teardown(&f);
 }
 
+/* A conversation is named by a person's words, not by the harness's. */
 static void test_proxy__titles(void **state)
 {
     (void)state;
@@ -1051,6 +1089,7 @@ int main(void)
         cmocka_unit_test(test_findings__cache_lost_from_when_on),
         cmocka_unit_test(test_findings__cache_lost_on_every_turn),
         cmocka_unit_test(test_findings__two_sessions_that_begin_alike),
+        cmocka_unit_test(test_proxy__joins_a_session),
         cmocka_unit_test(test_findings__cache_lost_to_another_request),
         cmocka_unit_test(test_findings__no_end),
         cmocka_unit_test(test_otlp__keeps_traces),
