@@ -69,6 +69,12 @@ static bool is_accepted(const cf_trust *t, const cf_buf *line)
 cf_status cf_trust_check(cf_trust *t, const char *file, const char *address, cf_error *err)
 {
     cf_buf origin = CF_BUF_INIT;
+    if (strncmp(address, "llama:", 6) == 0 && !t->allows_files) {
+        return cf_fail(err, CF_EINVAL,
+                       "%.200s: confab-llama would be started for %.200s, which the file names: "
+                       "--trust-addresses lets it",
+                       file, address);
+    }
     if (!is_web(address) || t->allows_files) {
         return CF_OK;
     }

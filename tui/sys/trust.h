@@ -48,9 +48,9 @@ const char *cf_trust_key(const cf_trust *t, const char *address);
 /* Whether files may name that variable of the environment. */
 bool cf_trust_has_variable(const cf_trust *t, const char *name);
 
-/* Whether requests may go to an address that `file` names; what is not http(s)
- * may.  Asks once for each scheme, host and port.  CF_EINVAL, which names file
- * and address; CF_ENOMEM. */
+/* Whether requests may go to an address that `file` names, or a program may be
+ * started for it ("llama:FILE"); what is neither may.  Asks once for each scheme,
+ * host and port.  CF_EINVAL, which names file and address; CF_ENOMEM. */
 CF_MUST_USE cf_status cf_trust_check(cf_trust *t, const char *file, const char *address,
                                      cf_error *err);
 

@@ -59,8 +59,7 @@ cf_status cf_sweep_plan_trust(cf_sweep_plan *p, cf_trust *trust, cf_error *err)
 {
     for (size_t i = 0; i < p->n_model; i++) {
         cf_sweep_model *m = &p->model[i];
-        const party one = {m->address, m->is_server ? m->n_address : 0, &m->key, m->key_variable,
-                           m->is_service};
+        const party one = {m->address, m->n_address, &m->key, m->key_variable, m->is_service};
         CF_TRY(trust_party(p, &one, trust, err));
     }
     for (size_t i = 0; i < p->n_check; i++) {

@@ -104,6 +104,15 @@ static cf_status read_judge(cf_sweep_check *c, cf_str rest, cf_arena *arena, cf_
     return rest.n > 0 ? CF_OK : cf_fail(err, CF_EINVAL, "judge: a model and a question are needed");
 }
 
+/* A plan may come from anybody: it names no program to run. */
+static cf_status only_reply(const cf_predicate *p, const cf_sweep_check *c, cf_error *err)
+{
+    return (cf_predicate_needs(p) & ~(uint32_t)CF_SEE_REPLY) == 0
+               ? CF_OK
+               : cf_fail(err, CF_EINVAL, "'%.40s' is not about a reply: a sweep cannot check it",
+                         c->predicate.p);
+}
+
 cf_status cf_sweep_check_read(cf_sweep_check *out, cf_str text, cf_arena *arena,
                               const char *(*find)(void *ud, cf_str name), void *ud, cf_error *err)
 {
@@ -127,15 +136,15 @@ cf_status cf_sweep_check_read(cf_sweep_check *out, cf_str text, cf_arena *arena,
     if (arena->failed) {
         return cf_oom_for(err, "the plan");
     }
-    if (c.kind == CF_CHECK_PREDICATE && !has_fields(c.value)) {
-        CF_TRY(cf_predicate_new(&c.ready, c.predicate, c.value, err));
-        if ((cf_predicate_needs(c.ready) & ~(uint32_t)CF_SEE_REPLY) != 0) {
-            cf_sweep_check_deinit(&c);
-            return cf_fail(err, CF_EINVAL,
-                           "'%.40s' is not about a reply: a sweep cannot "
-                           "check it",
-                           c.predicate.p);
+    if (c.kind == CF_CHECK_PREDICATE) {
+        const bool has = has_fields(c.value);
+        cf_status st = cf_predicate_new(&c.ready, c.predicate, c.value, err);
+        const bool is_later = has && st != CF_OK && st != CF_ENOMEM; /* a field makes it whole */
+        CF_THEN(st, only_reply(c.ready, &c, err));
+        if (st != CF_OK || has) {
+            cf_sweep_check_deinit(&c); /* with fields it is made for each prompt */
         }
+        CF_TRY(is_later ? CF_OK : st);
     }
     *out = c;
     return CF_OK;
@@ -154,6 +163,7 @@ cf_status cf_sweep_check_ask(const cf_sweep_check *c, const json_t *fields, cons
     cf_sweep_check_value(c, fields, &value);
     cf_status st = cf_buf_check(&value, err);
     CF_THEN(st, cf_predicate_new(&p, c->predicate, cf_buf_str(&value), err));
+    CF_THEN(st, only_reply(p, c, err));
     CF_THEN(st, cf_predicate_holds(p, sight, holds, why, err));
     cf_predicate_free(p);
     cf_buf_deinit(&value);

@@ -99,7 +99,9 @@ static void test_trust__nobody_to_ask(void **state)
     assert_non_null(strstr(err.text, "http://x/1"));
     assert_non_null(strstr(err.text, "--trust-addresses"));
     T_FAILS(cf_trust_check(&t, "plan", "http://[/", &err), CF_EINVAL);
+    T_FAILS(cf_trust_check(&t, "plan", "llama:x.gguf", &err), CF_EINVAL);
     t.allows_files = true;
+    T_OK(cf_trust_check(&t, "plan", "llama:x.gguf", &err), err);
     T_OK(cf_trust_check(&t, "plan", "http://x/1", &err), err);
     cf_trust_deinit(&t);
 }

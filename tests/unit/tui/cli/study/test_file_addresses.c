@@ -104,6 +104,8 @@ static const char yaml[] = "prompts: [hi]\ntests: [{}]\n"
 static const char with_variable[] =
     "prompts: [hi]\ntests: [{}]\nproviders: [{id: 'openai:chat:m', config: "
     "{apiBaseUrl: '@/v1', apiKeyEnvar: CF_TEST_SECRET}}]\n";
+static const char as_file[] = "prompts: [hi]\ntests: [{}]\n"
+                              "providers: ['file://@/x.safetensors']\n";
 static const char judged[] = "prompts one.jsonl\nmodel script:none.json\n"
                              "check kind judge @/v1 Is it kind?\n";
 
@@ -120,7 +122,11 @@ static void test_addresses__refused_unasked(void **state)
     NEED_PROGRAM();
     static const struct {
         const char *name, *text;
-    } files[] = {{"a.txt", plan}, {"a.yaml", yaml}, {"b.yaml", with_variable}, {"j.txt", judged}};
+    } files[] = {{"a.txt", plan},
+                 {"a.yaml", yaml},
+                 {"b.yaml", with_variable},
+                 {"j.txt", judged},
+                 {"f.yaml", as_file}};
     store_dir_put_text("one.jsonl", "{\"name\":\"a\",\"prompt\":\"hi\"}\n");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         scene s;

@@ -127,6 +127,9 @@ static void test_plan__errors_name_the_line(void **state)
     refuses("prompts p.jsonl\ncheck a regex (\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a nonsense b\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a command:true\n", "bad.txt:2:");
+    refuses("prompts p.jsonl\ncheck a command true\n", "bad.txt:2:");
+    refuses("prompts p.jsonl\ncheck a command true {name}\n", "bad.txt:2:");
+    refuses("prompts p.jsonl\ncheck a not-command true {name}\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ntemplate modell\n", "bad.txt:2: 'modell' is neither");
     refuses("prompts p.jsonl\nsystem\n", "bad.txt:2: system NAME");
     refuses("conversations tag:x\n", "bad.txt:1: the history is not open");
