@@ -25,8 +25,13 @@ void cf_joint_free(cf_joint *j);
 void cf_joint_enter(cf_joint *j);
 void cf_joint_leave(cf_joint *j);
 
+/* When the request came whose prompt the session is synced with next; by default
+ * it is when that is synced.  Replies that had begun before go on beside it as
+ * they did, later ones wait longer. */
+void cf_joint_asked(cf_session *session, uint64_t us);
+
 /* As cf_session_sync(), in passes with others; `ud` is the cf_joint.
- * run->progress and run->logits are not called. */
+ * run->logits is not called. */
 CF_MUST_USE cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size_t n,
                                     const cf_run *run, cf_sync_result *out, cf_error *err);
 

@@ -7,11 +7,11 @@
  *     for those that are not in the pass while is_paused is set, too.
  *  2. A waiting entry is on the list from its sync until it is done, and only
  *     the computing thread, or nobody, changes it.
- *  3. A prompt of more than LONG tokens is computed in pieces beside replies, and
- *     a pass over a piece pauses between layers for what else there is, so that
- *     a reply waits at most about WAIT times as long as for a pass of its own.
- *     Not for replies to requests that came with it: then all waits are shorter
- *     when the prompts are read first.
+ *  3. A prompt of more than LONG tokens is computed in pieces beside replies that
+ *     had begun when it came, and a pass over a piece pauses between layers for
+ *     what else there is, so that a reply waits at most about WAIT times as long
+ *     as for a pass of its own.  Replies that began while it waited go along in
+ *     its passes: all waits are shorter when the prompts are read first.
  *  4. A prompt that begins like an earlier one waits until that has computed what
  *     they have in common, and goes on from there.
  *  5. A failure of a pass is tried again entry by entry, so that one request
@@ -30,12 +30,14 @@
 
 enum {
     PARTS_MAX = 64,
-    LONG = 256, /* tokens of a prompt that is cut */
+    LONG = 16,      /* tokens of a prompt that is cut */
+    SHORT_ROWS = 4, /* of other prompts, in a pause */
+    ALONG = 256,    /* of prompts, in passes that replies go along in */
     PIECE_FIRST = 32,
     PIECE_MAX = 512,
-    TOGETHER_US = 250000, /* requests that came in this time came together */
-    GATHER_NS = 2000000,  /* longest wait for replies that are sampling */
-    ALIKE = 32            /* tokens that are worth waiting for */
+    GATHER_US = 2000, /* longest wait for replies that are sampling, */
+    GATHER_PART = 50, /* or this part of the pass before */
+    ALIKE = 32        /* tokens that are worth waiting for */
 };
 
 /* In passes of the replies alone: how long a reply waits for its pass to begin,
@@ -54,7 +56,8 @@ struct waiting {
     bool is_long;      /* rule 3 */
     bool can_share;    /* rule 4 */
     bool is_done;
-    uint64_t asked_us;
+    uint64_t asked_us; /* of a prompt: when its request came */
+    uint64_t turn;     /* of a long prompt: when it had its last piece */
     cf_status st;
     cf_error err;
 };
@@ -72,11 +75,13 @@ struct cf_joint {
     size_t n_active, n_holding;
     bool is_busy, is_paused;
     /* Of the thread that computes. */
-    cost usual;                /* passes of replies alone */
-    uint64_t eldest, youngest; /* when the requests of the latest replies came */
-    uint64_t served_us;        /* when the last pass with replies ended */
-    size_t piece;              /* rows of a long prompt in a pass */
-    double layer_us;           /* what its longest layer takes */
+    cost usual;         /* passes of replies alone */
+    uint64_t eldest;    /* when the first of the latest replies began */
+    uint64_t served_us; /* when the last pass with replies ended */
+    double took_us;     /* the last pass, but for a piece */
+    uint64_t turn;      /* counts pieces */
+    size_t piece;       /* rows of a long prompt in a pass */
+    double layer_us;    /* what its longest layer takes */
 };
 
 cf_status cf_joint_new(cf_joint **out, cf_error *err)
@@ -88,6 +93,7 @@ cf_status cf_joint_new(cf_joint **out, cf_error *err)
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->changed, NULL);
     j->piece = PIECE_FIRST;
+    j->eldest = UINT64_MAX;
     *out = j;
     return CF_OK;
 }
@@ -112,8 +118,14 @@ void cf_joint_leave(cf_joint *j)
 {
     pthread_mutex_lock(&j->lock);
     j->n_active--;
+    j->eldest = j->n_active == 0 ? UINT64_MAX : j->eldest;
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
+}
+
+void cf_joint_asked(cf_session *session, uint64_t us)
+{
+    session->asked_us = us;
 }
 
 void cf_joint_hold(cf_joint *j)
@@ -185,7 +197,6 @@ static void take_over(const cf_joint *j, waiting *w)
         w->can_share = false;
         return;
     }
-    s->asked_us = w->asked_us;
     w->n_lent = now.n_kept;
     w->part.ids = w->ids + now.n_kept;
     w->part.n = w->n - now.n_kept;
@@ -230,7 +241,7 @@ static void gather(cf_joint *j)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += GATHER_NS;
+    until.tv_nsec += 1000 * (long)fmax(GATHER_US, fmin(j->took_us, 1e6) / GATHER_PART);
     if (until.tv_nsec >= 1000000000) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
@@ -262,17 +273,23 @@ static void drop_cancelled(cf_joint *j, const waiting *but)
     }
 }
 
-/* Replies, which take a row or a few, come before prompts; without `but`.  Locked. */
+/* Replies, which take a row or a few, come before prompts, which share the rows
+ * that they may have beside replies; without `but`.  Locked. */
 static size_t choose(const cf_joint *j, const waiting *but, waiting *v[PARTS_MAX])
 {
-    size_t n = 0;
+    size_t n = 0, left = SIZE_MAX;
     for (int is_prompt = 0; is_prompt < 2; is_prompt++) {
-        for (waiting *w = j->first; w != NULL && n < PARTS_MAX; w = w->next) {
+        for (waiting *w = j->first; w != NULL && n < PARTS_MAX && left > 0; w = w->next) {
             const bool is_next = w != but && !w->is_done && w->is_reply == !is_prompt;
             if (is_next && !(but != NULL && w->is_long) && !waits_for_alike(j, w)) {
                 v[n++] = w;
+                if (is_prompt) {
+                    w->part.n_max = left < w->part.n ? left : 0;
+                    left -= left < w->part.n ? left : w->part.n;
+                }
             }
         }
+        left = but != NULL ? SHORT_ROWS : n > 0 ? ALONG : SIZE_MAX;
     }
     return n;
 }
@@ -312,18 +329,18 @@ static void serve(cf_joint *j, waiting *const *v, size_t n)
     pthread_mutex_unlock(&j->lock);
     const uint64_t from = cf_os_monotonic_us();
     for (size_t i = 0; i < n; i++) {
-        const uint64_t asked = v[i]->asked_us;
+        const uint64_t began = v[i]->part.session->began_us;
         parts[i] = v[i]->part;
         if (v[i]->is_reply) {
-            j->eldest = n_replies == 0 || asked < j->eldest ? asked : j->eldest;
-            j->youngest = n_replies == 0 || asked > j->youngest ? asked : j->youngest;
+            j->eldest = n_replies == 0 || began < j->eldest ? began : j->eldest;
             n_replies++;
         }
     }
     compute(v, parts, st, n);
     const uint64_t now = cf_os_monotonic_us();
+    j->took_us = (double)(now - from);
     if (n_replies == n) {
-        j->usual.v[j->usual.n++ % 3] = (double)(now - from);
+        j->usual.v[j->usual.n++ % 3] = j->took_us;
     }
     j->served_us = n_replies > 0 ? now : j->served_us;
     pthread_mutex_lock(&j->lock);
@@ -374,9 +391,12 @@ static void pause(void *ud)
     let_in(j);
     drop_cancelled(j, p->prompt);
     share(j, p->prompt);
-    const size_t n = is_due(j) ? choose(j, p->prompt, v) : 0;
-    if (n > 0) {
-        serve(j, v, n);
+    if (is_due(j)) {
+        gather(j);
+        const size_t n = choose(j, p->prompt, v);
+        if (n > 0) {
+            serve(j, v, n);
+        }
     }
     pthread_mutex_unlock(&j->lock);
     p->layer_from = cf_os_monotonic_us();
@@ -390,11 +410,13 @@ static void run_piece(cf_joint *j, waiting *w)
     const cf_pause between = {pause, &p};
     cf_advance part = w->part;
     part.n = part.n < j->piece ? part.n : j->piece;
+    part.n_max = 0;
     pthread_mutex_unlock(&j->lock);
     cf_status st = cf_batch_pass_between(&part, 1, &between, w->cancel, &w->err);
     end_layer(&p);
     pthread_mutex_lock(&j->lock);
     settle(w, &part, st);
+    w->turn = ++j->turn;
     const double usual = middle(&j->usual);
     const double fits = (double)part.n * (usual > 0 ? LAYER * usual / fmax(p.longest, 1) : 1);
     const double next = fmin(fmax(fits, (double)part.n / 2), 2 * (double)part.n);
@@ -402,8 +424,8 @@ static void run_piece(cf_joint *j, waiting *w)
     j->layer_us = p.longest * (double)j->piece / (double)part.n;
 }
 
-/* The prompt that is to be computed in pieces, because somebody is active who is
- * no prompt: a reply, or one on its way back; NULL: none.  Locked. */
+/* The prompt whose turn it is to be computed in pieces, because somebody is active
+ * who is no prompt: a reply, or one on its way back; NULL: none.  Locked. */
 static waiting *long_prompt(const cf_joint *j)
 {
     size_t n_prompts = 0;
@@ -411,16 +433,13 @@ static waiting *long_prompt(const cf_joint *j)
     for (waiting *w = j->first; w != NULL; w = w->next) {
         const bool is_prompt = !w->is_reply && !w->is_done;
         n_prompts += is_prompt;
-        if (is_prompt && w->is_long && found == NULL && !waits_for_alike(j, w)) {
+        if (is_prompt && w->is_long && (found == NULL || w->turn < found->turn) &&
+            !waits_for_alike(j, w)) {
             found = w;
         }
     }
-    if (found == NULL || j->n_active <= n_prompts) {
-        return NULL;
-    }
-    const bool is_with_all =
-        found->asked_us < j->eldest + TOGETHER_US && j->youngest < found->asked_us + TOGETHER_US;
-    return is_with_all ? NULL : found;
+    const bool is_beside = found != NULL && j->n_active > n_prompts;
+    return is_beside && j->eldest <= found->asked_us ? found : NULL;
 }
 
 /* One pass for all that wait.  Locked before and after. */
@@ -479,10 +498,12 @@ static cf_status keep_known(cf_session *s, const cf_token *ids, size_t n, cf_can
 }
 
 /* Puts an entry on the list until it is done.  A pass over a piece outlasts those
- * that its pauses are for, so the prompt's own thread makes it.  Locked before and
- * after. */
-static void wait_for(cf_joint *j, waiting *w)
+ * that its pauses are for, so the prompt's own thread makes it.  run: of a prompt.
+ * Locked before and after. */
+static void wait_for(cf_joint *j, waiting *w, const cf_run *run)
 {
+    const size_t n_all = w->part.n;
+    size_t n_left = n_all;
     waiting **at = &j->first;
     while (*at != NULL) { /* what came first is computed first */
         at = &(*at)->next;
@@ -491,7 +512,12 @@ static void wait_for(cf_joint *j, waiting *w)
     pthread_cond_broadcast(&j->changed);
     while (!w->is_done) {
         const waiting *prompt = long_prompt(j);
-        if (!j->is_busy && j->n_holding == 0 && (prompt == NULL || prompt == w)) {
+        if (run != NULL && run->progress != NULL && w->part.n < n_left) {
+            n_left = w->part.n;
+            pthread_mutex_unlock(&j->lock);
+            run->progress(run->ud, n_all - n_left, n_all);
+            pthread_mutex_lock(&j->lock);
+        } else if (!j->is_busy && j->n_holding == 0 && (prompt == NULL || prompt == w)) {
             lead(j);
         } else {
             pthread_cond_wait(&j->changed, &j->lock);
@@ -517,14 +543,14 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size
                  .ids = ids,
                  .n = n,
                  .can_share = !cf_session_is_recurrent(session),
-                 .asked_us = cf_os_monotonic_us()};
+                 .asked_us = session->asked_us != 0 ? session->asked_us : cf_os_monotonic_us()};
+    session->asked_us = 0;
     if (n == 0 || n > cf_session_n_ctx(session)) {
         return cf_fail(err, CF_ELIMIT, "%zu tokens do not fit the context of %u", n,
                        cf_session_n_ctx(session));
     }
     cf_joint_hold(j);
     cf_status st = keep_known(session, ids, n, w.cancel, out, &n_have, err);
-    session->asked_us = w.asked_us;
     if (st == CF_OK) {
         w.part = (cf_advance){.session = session,
                               .ids = ids + n_have,
@@ -533,7 +559,7 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size
                               .hidden = run != NULL ? run->hidden : NULL,
                               .ud = run != NULL ? run->ud : NULL};
         w.is_long = w.part.n > LONG;
-        wait_for(j, &w);
+        wait_for(j, &w, run);
         st = result(&w, err);
     }
     if (st == CF_OK && w.n_lent > 0) {
@@ -542,6 +568,7 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size
     }
     if (st == CF_OK) {
         cf_session_offer(session);
+        session->began_us = cf_os_monotonic_us();
     }
     cf_joint_release(j);
     return st;
@@ -554,10 +581,10 @@ cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel, cf_error 
     waiting w = {.cancel = cancel,
                  .part = *part,
                  .is_reply = is_reply,
-                 .is_long = part->n > LONG,
-                 .asked_us = is_reply ? part->session->asked_us : cf_os_monotonic_us()};
+                 .is_long = !is_reply && part->n > LONG,
+                 .asked_us = cf_os_monotonic_us()};
     pthread_mutex_lock(&j->lock);
-    wait_for(j, &w);
+    wait_for(j, &w, NULL);
     pthread_mutex_unlock(&j->lock);
     part->n_done = w.part.n_done;
     return result(&w, err);

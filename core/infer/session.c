@@ -246,6 +246,7 @@ cf_status cf_session_adopt(cf_session *s, const cf_session *from, cf_error *err)
     CF_TRY(cf_session_fork(&fork, from, err));
     assert(fork != NULL);
     cf_session old = *s;
+    fork->asked_us = s->asked_us;
     *s = *fork;
     *fork = old;
     cf_session_free(fork);

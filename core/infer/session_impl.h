@@ -49,7 +49,8 @@ struct cf_session {
     cf_prefix_cache *plain_prefixes; /* without adapters */
     cf_lora_set lora;
     const cf_probe *probe; /* borrowed; NULL: nobody looks */
-    uint64_t asked_us;     /* when its last prompt came to be computed with others */
+    uint64_t asked_us;     /* when the request of its next prompt came; 0: unknown */
+    uint64_t began_us;     /* when the reply to its last prompt began */
 };
 
 /* The input of a call from position `first` on: tokens alone, or inputs. */

@@ -35,6 +35,7 @@ typedef struct cf_serve__progress {
     atomic_uint n_prompt, n_prefilled; /* tokens */
     atomic_uint n_decoded;             /* of all its replies */
     atomic_ullong first_us, last_us;   /* when the first and last came */
+    atomic_bool has_draft;             /* guesses are checked along with its tokens */
 } cf_serve__progress;
 
 typedef struct cf_serve__slot {
@@ -78,6 +79,9 @@ CF_MUST_USE cf_status cf_serve__pass(cf_serve__slots *s, cf_advance *part, cf_ca
                                      cf_error *err);
 /* A backend computes no more, or again. */
 void cf_serve__rest(cf_serve__slots *s, bool rests);
+/* Ends a reply's guesses for good where there are more than two replies: a pass of
+ * many rows leaves little to gain.  On the reply's thread, between its tokens. */
+void cf_serve__draft(cf_serve__slots *s, cf_serve__slot *slot, cf_backend *backend);
 /* Notes how far a reply of the slot's request is. */
 void cf_serve__note(cf_serve__slot *slot, const cf_chat_event *e);
 /* Tokens of a slot's context, and how many slots there are. */

@@ -99,6 +99,9 @@ static void on_event(const cf_chat_event *e, void *ud)
     choice *d = ud;
     job *j = d->j;
     cf_serve__note(j->slot, e);
+    if (e->kind == CF_CHAT_TOKEN) {
+        cf_serve__draft(j->serve->slots, j->slot, d->backend);
+    }
     note_usage(j, e);
     cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, &d->piece);
     if (j->asked.wire.is_stream && d->piece.n > 0) {

@@ -17,6 +17,7 @@ struct cf_serve__slots {
     cf_serve__slot *v; /* [n] */
     uint32_t n, n_ctx;
     uint64_t clock;
+    atomic_uint n_replies; /* of all requests */
 };
 
 cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine, const cf_core_options *core,
@@ -113,15 +114,13 @@ static cf_serve__slot *best(cf_serve__slots *s, bool is_busy, const cf_token *id
     return found;
 }
 
-/* The slot's request is another one.  Beside more than one reply nothing is
- * guessed: a pass of many rows leaves little to gain. */
+/* The slot's request is another one. */
 static void begin(cf_serve__slots *s, cf_serve__slot *slot, const cf_serve__task *task)
 {
-    size_t n_replies = task->n;
-    for (uint32_t i = 0; i < s->n; i++) {
-        n_replies += s->v[i].is_busy;
-    }
-    cf_backend_core_set_draft(slot->backend, n_replies <= 2 ? CF_DRAFT_DEFAULT : 0);
+    atomic_fetch_add(&s->n_replies, task->n);
+    atomic_store(&slot->now.has_draft, true);
+    cf_backend_core_set_draft(slot->backend, CF_DRAFT_DEFAULT);
+    cf_serve__draft(s, slot, slot->backend);
     slot->is_busy = true;
     slot->used = ++s->clock;
     slot->n_requests++;
@@ -131,6 +130,14 @@ static void begin(cf_serve__slots *s, cf_serve__slot *slot, const cf_serve__task
     atomic_store(&slot->now.n_prompt, 0);
     atomic_store(&slot->now.n_prefilled, 0);
     atomic_store(&slot->now.n_decoded, 0);
+}
+
+void cf_serve__draft(cf_serve__slots *s, cf_serve__slot *slot, cf_backend *backend)
+{
+    if (atomic_load(&s->n_replies) > 2) {
+        atomic_store(&slot->now.has_draft, false);
+        cf_backend_core_set_draft(backend, 0);
+    }
 }
 
 void cf_serve__note(cf_serve__slot *slot, const cf_chat_event *e)
@@ -158,6 +165,7 @@ cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids, size_t n
 {
     cf_serve__slot *slot;
     size_t has, busy_has;
+    uint64_t asked = cf_os_monotonic_us(); /* it may take a pass to hold the others */
     pthread_mutex_lock(&s->lock);
     for (;;) {
         cf_joint_hold(s->joint);
@@ -174,8 +182,10 @@ cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids, size_t n
             break;
         }
         pthread_cond_wait(&s->freed, &s->lock);
+        asked = cf_os_monotonic_us();
     }
     begin(s, slot, task);
+    cf_joint_asked(cf_backend_core_session(slot->backend), asked);
     pthread_mutex_unlock(&s->lock);
     cf_joint_enter(s->joint);
     return slot;
@@ -187,6 +197,7 @@ void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot)
     (void)cf_backend_cache(slot->backend, &n_cached);
     cf_joint_leave(s->joint);
     pthread_mutex_lock(&s->lock);
+    atomic_fetch_sub(&s->n_replies, slot->n);
     slot->is_busy = false;
     slot->n_cached = n_cached;
     pthread_cond_signal(&s->freed);
@@ -282,7 +293,7 @@ static void write_slot(const cf_serve__slots *s, uint32_t i, cf_jw *w)
     cf_jw_uint(w, "id", i);
     cf_jw_int(w, "id_task", (int64_t)slot->used - 1);
     cf_jw_uint(w, "n_ctx", s->n_ctx);
-    cf_jw_bool(w, "speculative", false);
+    cf_jw_bool(w, "speculative", slot->is_busy && atomic_load(&slot->now.has_draft));
     cf_jw_bool(w, "is_processing", slot->is_busy);
     cf_jw_text(w, "state", !slot->is_busy ? "idle" : n_decoded == 0 ? "prefill" : "decode");
     if (cf_uuid_is_nil(slot->exchange)) {

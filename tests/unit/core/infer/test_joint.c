@@ -99,6 +99,107 @@ static void test_joint__a_reply_goes_on_beside_a_long_prompt(void **state)
     cf_joint_free(r.joint);
 }
 
+/* A prompt that is read beside a reply. */
+typedef struct reading {
+    const reply *beside;
+    size_t n_told, first, last; /* the reply's tokens at the first and last call */
+    bool cancels;
+    cf_cancel cancel;
+} reading;
+
+static void on_progress(void *ud, size_t n_done, size_t n_all)
+{
+    reading *p = ud;
+    assert_int_equal(n_all, N_LONG);
+    assert_in_range(n_done, 1, N_LONG);
+    p->last = atomic_load(&p->beside->n_done);
+    p->first = p->n_told++ == 0 ? p->last : p->first;
+    atomic_store(&p->cancel, p->cancels);
+}
+
+static void start(reply *r, pthread_t *thread)
+{
+    cf_error err;
+    cf_sync_result out;
+    *r = (reply){.session = new_session()};
+    T_OK(cf_joint_new(&r->joint, &err), err);
+    cf_joint_enter(r->joint);
+    T_OK(cf_joint_sync(r->joint, r->session, ids, 1, NULL, &out, &err), err);
+    assert_int_equal(pthread_create(thread, NULL, go_on, r), 0);
+    while (atomic_load(&r->n_done) < AT_LEAST) {
+        sched_yield();
+    }
+    cf_joint_enter(r->joint);
+}
+
+static void stop(reply *r, pthread_t thread)
+{
+    cf_joint_leave(r->joint);
+    atomic_store(&r->ends, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(r->st, CF_OK);
+    cf_session_free(r->session);
+    cf_joint_free(r->joint);
+}
+
+/* A reply that began while a prompt waited has a token in each of its passes, of
+ * which there are as few as its rows allow. */
+static void test_joint__prompts_of_a_group_are_read_before_replies_go_on(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_sync_result out;
+    pthread_t thread;
+    reply r;
+    cf_session *prompt = new_session(), *alone = new_session();
+    start(&r, &thread);
+    reading p = {.beside = &r};
+    const cf_run run = {.progress = on_progress, .ud = &p};
+    cf_joint_asked(prompt, 1);
+    T_OK(cf_joint_sync(r.joint, prompt, ids, N_LONG, &run, &out, &err), err);
+    stop(&r, thread);
+    assert_in_range(p.n_told, 2, 8);
+    assert_true(p.last - p.first <= 8);
+    T_OK(cf_session_sync(alone, ids, N_LONG, NULL, NULL, &err), err);
+    assert_memory_equal(cf_session_logits(prompt), cf_session_logits(alone),
+                        N_VOCAB * sizeof(float));
+    cf_session_free(prompt);
+    cf_session_free(alone);
+}
+
+/* In the middle: the reply goes on, and the prompt can be read again. */
+static void test_joint__a_reading_that_is_cancelled_leaves_the_rest_as_it_was(void **state)
+{
+    (void)state;
+    for (uint64_t is_group = 0; is_group < 2; is_group++) {
+        cf_error err;
+        cf_sync_result out;
+        pthread_t thread;
+        reply r;
+        cf_session *prompt = new_session(), *alone = new_session();
+        start(&r, &thread);
+        reading p = {.beside = &r, .cancels = true};
+        cf_run run = {.progress = on_progress, .ud = &p, .cancel = &p.cancel};
+        cf_joint_asked(prompt, is_group);
+        cf_status st = cf_joint_sync(r.joint, prompt, ids, N_LONG, &run, &out, &err);
+        assert_int_equal(st, CF_ECANCELLED);
+        const size_t then = atomic_load(&r.n_done);
+        while (atomic_load(&r.n_done) < then + AT_LEAST && r.n_done < N_LONG) {
+            sched_yield();
+        }
+        run.progress = NULL;
+        atomic_store(&p.cancel, false);
+        T_OK(cf_joint_sync(r.joint, prompt, ids, N_LONG, &run, &out, &err), err);
+        assert_in_range(out.n_kept, 1, N_LONG - 1);
+        stop(&r, thread);
+        T_OK(cf_session_sync(alone, ids, N_LONG, NULL, NULL, &err), err);
+        assert_memory_equal(cf_session_logits(prompt), cf_session_logits(alone),
+                            N_VOCAB * sizeof(float));
+        cf_session_free(prompt);
+        cf_session_free(alone);
+    }
+}
+
 static cf_session *sync_alone(size_t n)
 {
     cf_error err;
@@ -242,6 +343,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_joint__a_reply_goes_on_beside_a_long_prompt),
+        cmocka_unit_test(test_joint__prompts_of_a_group_are_read_before_replies_go_on),
+        cmocka_unit_test(test_joint__a_reading_that_is_cancelled_leaves_the_rest_as_it_was),
         cmocka_unit_test(test_joint__scores_of_a_long_text_leave_replies_their_turn),
         cmocka_unit_test(test_joint__prompts_that_begin_alike_are_computed_once),
         cmocka_unit_test(test_joint__passes_run_between_the_layers_of_another),

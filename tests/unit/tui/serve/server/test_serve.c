@@ -586,6 +586,7 @@ static void test_serve__slots(void **state)
             if (cf_str_is(cf_json_get_str(slot, "state"), "decode")) {
                 was_busy = true;
                 assert_true(json_is_true(json_object_get(slot, "is_processing")));
+                assert_true(json_is_true(json_object_get(slot, "speculative")));
                 assert_in_range(json_integer_value(json_object_get(next, "n_decoded")), 1, 300);
                 assert_true(json_integer_value(json_object_get(slot, "n_prompt_tokens")) > 0);
             }
