@@ -175,7 +175,7 @@ cf_status cf_os_map_check(const cf_os_map *map, cf_error *err)
                            changed_ns(&sb) == map->changed_ns)) {
         return CF_OK;
     }
-    return cf_fail(err, CF_EIO, "the file was cut or written to while it was in use");
+    return cf_fail(err, CF_EIO, "the file was truncated or written to while it was in use");
 }
 
 void cf_os_map_close(cf_os_map *map)

@@ -156,7 +156,7 @@ cf_status cf_proposer_check(const cf_engine *small, const cf_engine *large, cf_e
         CF_THEN(st, cf_buf_check(&of_b, err));
         if (st == CF_OK && !cf_str_eq(cf_buf_str(&of_a), cf_buf_str(&of_b))) {
             st = cf_fail(err, CF_EINVAL,
-                         "the draft model has another vocabulary: token %zu is another one", i);
+                         "the draft model has a different vocabulary: token %zu differs", i);
         }
     }
     cf_buf_deinit(&of_a);

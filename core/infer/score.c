@@ -48,7 +48,7 @@ cf_status cf_session_score(cf_session *session, const cf_token *ids, size_t n, s
                            cf_cancel *cancel, float *out, cf_error *err)
 {
     if (first == 0) {
-        return cf_fail(err, CF_EINVAL, "the first token has no token before it to predict it");
+        return cf_fail(err, CF_EINVAL, "no token before the first one predicts it");
     }
     if (first >= n) {
         return CF_OK;

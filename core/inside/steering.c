@@ -145,7 +145,7 @@ cf_status cf_steering_add_file(cf_steering *s, const char *path, float scale, ui
     cf_control_vector f;
     cf_steering_use u = {.scale = scale, .first = first, .last = last};
     if (s->n_use == CF_STEERING_MAX) {
-        return cf_fail(err, CF_ELIMIT, "more than %d files of steering", CF_STEERING_MAX);
+        return cf_fail(err, CF_ELIMIT, "more than %d control vectors", CF_STEERING_MAX);
     }
     if (first > last) {
         return cf_fail(err, CF_EINVAL, "layers %u to %u", first, last);

@@ -178,7 +178,7 @@ static cf_status read_all(reading *r, cf_error *err)
     if (r->to->n_sample < n_frame && r->info.frames != SF_COUNT_MAX &&
         (r->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG) {
         return cf_fail(err, CF_EFORMAT,
-                       "the sound is cut: %llu samples are stated and %llu "
+                       "the sound is truncated: %llu samples are stated and %llu "
                        "are there",
                        (unsigned long long)n_frame, (unsigned long long)r->to->n_sample);
     }

@@ -33,7 +33,7 @@ static uint32_t le32(cf_str bytes, size_t at)
 
 static cf_status cut(cf_str bytes, size_t at, cf_error *err)
 {
-    return cf_fail_at(err, CF_EFORMAT, at, "the sound is cut: its file ends after %zu bytes",
+    return cf_fail_at(err, CF_EFORMAT, at, "the sound is truncated: its file ends after %zu bytes",
                       bytes.n);
 }
 

@@ -566,7 +566,7 @@ static cf_status split(const char *listen, char host[200], char port[8], cf_erro
     size_t n = colon != NULL ? (size_t)(colon - listen) : 0;
     if (colon == NULL || n == 0 || n > 190 || strlen(colon + 1) > 5 || colon[1] == '\0' ||
         colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strtol(colon + 1, NULL, 10) > 65535) {
-        return cf_fail(err, CF_EINVAL, "--listen: want HOST:PORT, not '%.80s'", listen);
+        return cf_fail(err, CF_EINVAL, "--listen: expected HOST:PORT, not '%.80s'", listen);
     }
     cf_str h = host_of(cf_str_make(listen, n));
     if (listen[0] != '[') {

@@ -86,7 +86,7 @@ cf_status cf_upstream_check(const char *url, cf_error *err)
     size_t n = scheme_of(url);
     return n != 0 && url[n] != '\0' && url[n] != '/'
                ? CF_OK
-               : cf_fail(err, CF_EINVAL, "--to: want an http or https address");
+               : cf_fail(err, CF_EINVAL, "--to: expected an http or https address");
 }
 
 void cf_upstream_show(cf_buf *out, const char *url)
@@ -339,7 +339,7 @@ cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link, const
     while (st == CF_OK && !c->has_head) {
         move(c);
         if (c->is_left) {
-            st = cf_fail(err, CF_ECANCELLED, "the client has gone");
+            st = cf_fail(err, CF_ECANCELLED, "the client is gone");
         } else if (c->transfer.is_over && !c->has_head) {
             st = cf_fail(err, CF_EIO, "%s", why(c));
         }

@@ -103,8 +103,8 @@ static cf_status add_filter(parsed *p, const word *w, bool *is_filter, cf_error 
         int64_t *to = is_before ? &p->q.before_ms : &p->q.after_ms;
         return parse_date(to, w->value)
                    ? CF_OK
-                   : cf_fail(err, CF_EINVAL, "%.*s: want a date such as 2026-01-31", (int)w->key.n,
-                             w->key.p);
+                   : cf_fail(err, CF_EINVAL, "%.*s: expected a date such as 2026-01-31",
+                             (int)w->key.n, w->key.p);
     }
     if (cf_str_is(w->key, "rating")) {
         p->q.rating = cf_str_is(w->value, "good") || cf_str_is(w->value, "+")  ? CF_RATED_GOOD

@@ -114,7 +114,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
         return cf_fail(err, CF_EINVAL, "--lora: this command takes no adapter");
     }
     if (o->n_steer != 0 && !vocab_only && !o->opens_lora) {
-        return cf_fail(err, CF_EINVAL, "--steer: this command takes no steering");
+        return cf_fail(err, CF_EINVAL, "--steer: this command takes no control vector");
     }
     if (name == NULL || strcmp(name, "bundled") == 0) {
         return open_bundled(out, &opts, err);

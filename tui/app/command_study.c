@@ -278,7 +278,7 @@ static cf_status save_shrunk(study *s, cf_uuid *id, cf_error *err)
     CF_THEN(st, cf_import_bytes(store, text.p, text.n, &o, &report, err));
     CF_THEN(st, cf_store_list(store, &q, &arena, &rows, &n, err));
     if (st == CF_OK && (n == 0 || report.n_new == 0)) {
-        st = cf_fail(err, CF_EFORMAT, "no message is needed for it: it fails so whatever is asked");
+        st = cf_fail(err, CF_EFORMAT, "no message is needed for it: it fails whatever is asked");
     }
     if (st == CF_OK) {
         *id = rows[0].id;

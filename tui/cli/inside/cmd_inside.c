@@ -370,7 +370,7 @@ static cf_status ask_patch(command *c, cf_error *err)
     uint32_t layer;
     cf_jw w;
     if (c->from == NULL) {
-        return cf_fail(err, CF_EINVAL, "patch wants --from UUID|CONTEXT");
+        return cf_fail(err, CF_EINVAL, "patch needs --from UUID|CONTEXT");
     }
     CF_TRY(read_layer(c, &layer, err));
     CF_TRY(cf_inside_case_choose(&c->c, c->a, c->against, err));
@@ -397,7 +397,7 @@ static cf_status ask_steer(command *c, cf_error *err)
     const cf_steering *steering = cf_session_steering(c->session);
     cf_inside_row rows[2] = {{.name = cf_str_from("as it is")}, {.name = cf_str_from("steered")}};
     if (steering == NULL) {
-        return cf_fail(err, CF_EINVAL, "steer wants --steer FILE, or make");
+        return cf_fail(err, CF_EINVAL, "steer needs --steer FILE, or make");
     }
     CF_TRY(cf_session_set_steering(c->session, NULL, err));
     CF_TRY(cf_inside_case_choose(&c->c, c->a, c->against, err));
@@ -451,8 +451,8 @@ static const char *check_usage(const command *c)
 
 static const cf_opt_row options[] = {
     {"--batch", 0, CF_OPT_STR, offsetof(command, batch), "FILE",
-     "one request in JSON a line, one answer a line", 0},
-    {"--ids", 0, CF_OPT_STR, offsetof(command, ids), "LIST", "token ids in place of a reply", 0},
+     "answer the JSON requests in FILE, one per line", 0},
+    {"--ids", 0, CF_OPT_STR, offsetof(command, ids), "LIST", "token ids instead of a reply", 0},
     {"--turn", 0, CF_OPT_STR, offsetof(command, turn), "TURN",
      "the reply: its UUID, or its message's number from 0 (default: the last)", 0},
     {"--at", 0, CF_OPT_U32, offsetof(command, at), "N",
@@ -460,9 +460,9 @@ static const cf_opt_row options[] = {
      "prompt)",
      offsetof(command, has_at)},
     {"--for", 0, CF_OPT_STR, offsetof(command, a), "TEXT",
-     "what could follow there (default: what does)", 0},
+     "a token that could be there (default: the one that is)", 0},
     {"--against", 0, CF_OPT_STR, offsetof(command, against), "TEXT",
-     "what else could (default: the best alternative)", 0},
+     "the token to compare it with (default: the best alternative)", 0},
     {"--by", 0, CF_OPT_STR, offsetof(command, by), "KIND",
      "parts: message, tool, sentence, word, template, or several with commas (default: "
      "message,tool)",

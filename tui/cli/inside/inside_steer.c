@@ -148,7 +148,7 @@ cf_status cf_inside_steer_make(const cf_inside_steer *s, cf_inside_case *c, cf_b
 {
     making m = {.c = c};
     if (s->output == NULL || (s->pairs != NULL) == (s->row != NULL)) {
-        return cf_fail(err, CF_EINVAL, "steer make wants -o FILE, and --pairs FILE or --row TOKEN");
+        return cf_fail(err, CF_EINVAL, "steer make needs -o FILE, and --pairs FILE or --row TOKEN");
     }
     CF_TRY(cf_steering_new(&m.steering, cf_session_engine(c->session), err));
     cf_status st = fill(s, &m, err);

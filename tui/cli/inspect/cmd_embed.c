@@ -236,7 +236,7 @@ static cf_status open_embedder(embed *e, cf_error *err)
     e->n_embd = info.n_embd;
     e->is_ranker = info.pooling == CF_POOLING_RANK;
     if (e->query != NULL && !e->is_ranker) {
-        return cf_fail(err, CF_EUNSUPPORTED, "--query: the model is not a ranker");
+        return cf_fail(err, CF_EUNSUPPORTED, "--query: the model is not a reranker");
     }
     e->pooled = cf_calloc(e->n_embd, sizeof *e->pooled);
     e->vector = cf_calloc(e->n_embd, sizeof *e->vector);
@@ -250,7 +250,7 @@ static const cf_opt_row options[] = {
     {"--ids", 0, CF_OPT_STR, offsetof(embed, ids), "1,2,3",
      "embed these ids, with nothing put around them", 0},
     {"--query", 0, CF_OPT_STR, offsetof(embed, query), "TEXT",
-     "rank each argument as a document for this query, with a ranker", 0},
+     "rank each argument as a document for this query, with a reranker", 0},
     {"--nearest", 0, CF_OPT_STR, offsetof(embed, nearest), "FILE",
      "print the lines of FILE by their similarity to the argument", 0},
     CF_OPT_ROWS_END,

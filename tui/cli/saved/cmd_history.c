@@ -828,8 +828,8 @@ static int run_action(history *h, const struct action *a)
 
 static const cf_opt_row options[] = {
     {"--format", 'f', CF_OPT_STR, offsetof(history, format), "FORMAT",
-     "confab, openai, sharegpt, converse, litert, llama-app, llm-db, session "
-     "(import only), chatgpt (import only) or markdown; import detects it",
+     "confab, openai, sharegpt, converse, litert, llama-app, markdown, or (import only) llm-db, "
+     "session or chatgpt; import detects it",
      0},
     {"--all", 'a', CF_OPT_FLAG, offsetof(history, all), NULL,
      "export: every conversation; show: every branch", 0},

@@ -206,7 +206,8 @@ static const cf_opt_row options[] = {
     {"--replay", 0, CF_OPT_FLAG, offsetof(asked, is_replay), NULL,
      "answer from the history with the recorded replies, without a server", 0},
     {"--check", 0, CF_OPT_FLAG, offsetof(asked, is_check), NULL,
-     "with --replay: end with status 1 at the first request with messages that was not recorded", 0},
+     "with --replay: end with status 1 at the first request with messages that was not recorded",
+     0},
     {"--break", 0, CF_OPT_STR, offsetof(asked, break_text), "TEXT",
      "hold requests that contain TEXT (\"\": all) until confab watch releases "
      "them",
@@ -214,7 +215,7 @@ static const cf_opt_row options[] = {
     {"--script", 0, CF_OPT_STR, offsetof(asked, script_path), "FILE",
      "answer with the replies of a file, in order, without a server", 0},
     {"--otlp", 0, CF_OPT_STR, offsetof(asked, otlp), "HOST:PORT",
-     "take traces (OTLP, JSON over HTTP) there, and forward nothing", 0},
+     "receive traces (OTLP, JSON over HTTP) there, and forward nothing", 0},
     {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
      "show the exchanges as `confab watch` does; quitting ends the proxy", 0},
     CF_OPT_ROWS_END,

@@ -89,7 +89,7 @@ static const cf_opt_row options[] = {
      "(default: 4)",
      0},
     {"--api", 0, CF_OPT_STR, offsetof(asked, apis), "LIST",
-     "interfaces to answer, separated by commas: openai, responses, anthropic, ollama, "
+     "APIs to offer, separated by commas: openai, responses, anthropic, ollama, "
      "llama (default: all)",
      0},
     CF_ROW_KEEP_PREFIX(offsetof(asked, prefix.is_wanted)),

@@ -28,11 +28,11 @@
      "the same (default: 7; 0: none)", given}
 #define CF_ROW_REPEAT(at)                                                      \
     {"--repeat", 0, CF_OPT_U32, at, "N",                                       \
-     "ask up to N times, with the seeds that follow each other, for answers "  \
-     "that chance decides (default: 1)", 0}
+     "ask up to N times, with consecutive seeds, if answers depend on "  \
+     "chance (default: 1)", 0}
 #define CF_ROW_AT_LEAST(at)                                                    \
     {"--at-least", 0, CF_OPT_U32, at, "K",                                     \
-     "with --repeat: it holds if it does at least K times (default: N)", 0}
+     "with --repeat: the predicate must hold at least K times (default: N)", 0}
 #define CF_ROW_FAMILY(at)                                                      \
     {"--family", 0, CF_OPT_STR, at, "FAMILY",                                  \
      "syntax of tool calls (default: detected from template and metadata)", 0}
@@ -51,7 +51,7 @@
     {"--no-store", 0, CF_OPT_FLAG, at, NULL, "do not save the conversation", 0}
 #define CF_ROW_KEEP_PREFIX(at)                                                 \
     {"--keep-prefix", 0, CF_OPT_FLAG, at, NULL,                                \
-     "keep computed beginnings of prompts beside the history, for the next start", 0}
+     "keep computed prompt prefixes beside the history, for the next start", 0}
 #define CF_ROW_YES(at)                                                         \
     {"--yes", 0, CF_OPT_FLAG, at, NULL, "do not ask for confirmation", 0}
 #define CF_ROW_TOKEN(at)                                                       \

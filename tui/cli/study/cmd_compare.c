@@ -29,7 +29,7 @@ static cf_status open_side(job *j, int i, const cf_open_options *o, cf_error *er
     cf_opened *to = &j->opened[i];
     CF_TRY(cf_open_backend(to, o, NULL, err));
     if (to->engine == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED, "both must be model files that run here");
+        return cf_fail(err, CF_EUNSUPPORTED, "both must be local model files");
     }
     cf_engine_hash(to->engine, j->hash[i]);
     j->side[i] = (cf_beside_side){.session = cf_backend_core_session(to->backend),
@@ -276,7 +276,7 @@ static int run_compare(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_compare = {
     .name = "compare",
     .arguments = "[UUID ...]",
-    .summary = "two files of one model beside each other, along saved replies",
+    .summary = "compare two files of one model on saved replies",
     .options = options,
     .state_bytes = sizeof(job),
     .n_max = CF_ARGS_ANY,

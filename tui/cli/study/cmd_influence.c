@@ -479,7 +479,7 @@ static const cf_opt_row options[] = {
      "only this argument of a call, such as 0.city", 0},
     {"--change", 0, CF_OPT_STR, offsetof(command, a.change), "HOW",
      "leave-out (default); neutral: replace with neutral text of the same "
-     "length; look: the reply cannot look at it; swap: replace with the same part of --with",
+     "length; look: hide it from the reply; swap: replace with the same part of --with",
      0},
     {"--with", 0, CF_OPT_STR, offsetof(command, a.with), "UUID",
      "the conversation to swap parts with", 0},
@@ -490,8 +490,8 @@ static const cf_opt_row options[] = {
     {"--end", 0, CF_OPT_FLAG, offsetof(command, o.asks_end), NULL,
      "ask why the reply ended where it did", 0},
     {"--instead", 0, CF_OPT_STR, offsetof(command, o.instead), "TEXT",
-     "ask why this text did not come in place of the reply, of --span or of --argument; "
-     "end: that it ended there; \"no call\": why it called at all",
+     "ask why the reply, --span or --argument is not this text; "
+     "end: why it did not end there; \"no call\": why it called at all",
      0},
     {"--budget", 0, CF_OPT_U32, offsetof(command, o.budget), "N",
      "leave out parts at random in N passes, and fit; without --by from messages down to words", 0},

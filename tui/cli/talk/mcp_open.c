@@ -153,7 +153,7 @@ static cf_status may_sign_in(void *ud, size_t server, cf_str issuer, cf_str scop
     bool sees = o->is_login || cf_cli_can_ask(o->cli) || !o->no_browser;
     if (!sees || (!o->is_approved && !cf_cli_can_ask(o->cli))) {
         return cf_fail(
-            err, CF_EINVAL, "server %.*s wants a sign-in: confab mcp login --server %.*s",
+            err, CF_EINVAL, "server %.*s requires a sign-in: confab mcp login --server %.*s",
             (int)(name.n < 60 ? name.n : 60), name.p, (int)(name.n < 60 ? name.n : 60), name.p);
     }
     cf_buf_addf(&text, "%.*s at %.*s, scopes: %.*s", (int)name.n, name.p, (int)issuer.n, issuer.p,

@@ -357,8 +357,7 @@ cf_status cf_lab_retries(cf_lab *lab, cf_uuid reply, size_t n, cf_error *err)
     cf_lab_talk *talk = lab->talk;
     CF_TRY(begin(lab, err));
     if (n == 0 || n > CF_LAB_SIDES_MAX) {
-        return cf_fail(err, CF_ELIMIT, "1 to %d replies are written side by side",
-                       CF_LAB_SIDES_MAX);
+        return cf_fail(err, CF_ELIMIT, "expected 1 to %d replies", CF_LAB_SIDES_MAX);
     }
     const cf_turn *t = cf_conversation_find(talk->conv, reply);
     bool is_message = t != NULL && !cf_str_is(cf_json_get_str(t->message, "role"), "assistant");

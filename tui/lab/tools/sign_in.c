@@ -198,7 +198,7 @@ static cf_status visit(void *ud, size_t server, const char *address, cf_buf *que
             return cf_fail(err, CF_ECANCELLED, "stopped");
         }
         if (cf_os_monotonic_us() > until) {
-            return cf_fail(err, CF_ELIMIT, "nobody signed in within five minutes");
+            return cf_fail(err, CF_ELIMIT, "no sign-in within five minutes");
         }
         if (poll(p, 2, LOOK_MS) <= 0) {
             continue;

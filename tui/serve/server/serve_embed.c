@@ -272,7 +272,7 @@ static cf_status rank(asked *a, const char *model, cf_error *err)
     const size_t n = json_array_size(documents);
     cf_str query = cf_json_get_str(a->body, "query");
     if (cf_engine_get_info(a->e->engine).pooling != CF_POOLING_RANK) {
-        return cf_fail(err, CF_EUNSUPPORTED, "the model scores no documents: it is not a ranker");
+        return cf_fail(err, CF_EUNSUPPORTED, "the model scores no documents: it is not a reranker");
     }
     if (query.n == 0) {
         return cf_fail(err, CF_EINVAL, "'query' must be a text");

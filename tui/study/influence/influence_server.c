@@ -184,7 +184,7 @@ cf_status cf_influence__by_server(cf_influence *out, const cf_study_case *c,
     if (o->change == CF_CHANGE_NEUTRAL || o->change == CF_CHANGE_HIDE || o->keeps_positions) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "a server is given texts: neutral tokens and kept "
-                       "positions need a model that runs here");
+                       "positions need a local model");
     }
     CF_TRY(cf_study_render(engine, &a.context, &out->arena, &out->prompt, err));
     CF_TRY(cf_influence__match(out, c, NULL, err));

@@ -534,7 +534,7 @@ static cf_status choose_two(cf_inside_case *c, const char *a, const char *agains
         k++;
     }
     if (k == x.n || k == y.n) {
-        return cf_fail(err, CF_EINVAL, "'%.40s' and '%.40s' do not part", a, against);
+        return cf_fail(err, CF_EINVAL, "'%.40s' and '%.40s' do not differ", a, against);
     }
     if (k > 0) {
         CF_TRY(insert(c, &x, k, err));

@@ -60,7 +60,7 @@ static cf_status compare_layers(cf_engines_found *out, cf_session *const s[2],
     for (int i = 0; i < 2; i++) {
         const cf_engine_info one = cf_engine_get_info(ask->engine[i]);
         if (one.n_layer != n_layer || one.n_embd != n) {
-            st = cf_fail(err, CF_EUNSUPPORTED, "the engines have other layers");
+            st = cf_fail(err, CF_EUNSUPPORTED, "the engines have different layers");
         }
         x[i] = cf_calloc(n_layer * n, sizeof *x[i]);
         st = st == CF_OK && x[i] == NULL ? cf_oom_for(err, "layers") : st;
@@ -116,7 +116,7 @@ cf_status cf_engines_compare(cf_engines_found *out, const cf_engines_ask *ask, c
     cf_engines_found found = {.limit = limit_of(ask->engine[0])};
     cf_status st = CF_OK;
     if (cf_engine_get_info(ask->engine[0]).n_vocab != cf_engine_get_info(ask->engine[1]).n_vocab) {
-        return cf_fail(err, CF_EINVAL, "the engines have other vocabularies");
+        return cf_fail(err, CF_EINVAL, "the engines have different vocabularies");
     }
     for (int i = 0; i < 2; i++) {
         CF_THEN(st, cf_session_new(&s[i], ask->engine[i], &o, err));

@@ -60,7 +60,7 @@ static cf_status search(cf_takeover *t, cf_takeover_side good, const json_t *con
     bool is_bad = false;
     CF_TRY(ask(t, good, context, t->bad.n, &is_bad, err));
     if (!is_bad || high == 0) {
-        return cf_fail(err, CF_EINVAL, "the good model mends the whole of the bad reply");
+        return cf_fail(err, CF_EINVAL, "the good model recovers even from the whole bad reply");
     }
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;

@@ -168,7 +168,7 @@ static void test_mcp_sign_in__login_and_logout(void **state)
     cf_program_expect(&p, 0, "t  was not signed in\n");
     CF_PROGRAM(&p, "mcp", "call", "--mcp", w.file, "--trust-addresses", "--yes", "--no-browser",
                "add");
-    says(&p, 2, "", "server t wants a sign-in: confab mcp login --server t");
+    says(&p, 2, "", "server t requires a sign-in: confab mcp login --server t");
     cf_program_deinit(&p);
     close_world(&w);
 }
