@@ -1,9 +1,8 @@
 /*
  * trail_lines.c - a file's lines as JSON objects.
  *
- * Agents write strings that JSON readers refuse: half a surrogate pair where
- * a text was cut, bytes that are not UTF-8.  A line that does not parse is
- * mended and tried once more.
+ * Agents write bytes that are not UTF-8, where a text was cut: a line that has
+ * some is mended and tried once more.
  */
 #include <string.h>
 
@@ -11,65 +10,19 @@
 #include "core/json/json_digits.h"
 #include "storage/trail/trail_build.h"
 
-/* The escape at p[0..n), which begins with "\u": copied, or U+FFFD for half
- * a pair.  Returns its length. */
-static size_t mend_escape(cf_buf *out, const char *p, size_t n)
-{
-    uint32_t cp;
-    size_t k = cf_utf16_escape(&cp, p, n);
-    if (k == 0) {
-        cf_buf_add(out, p, 2);
-        return 2;
-    }
-    if (cp == 0xFFFD) {
-        cf_buf_adds(out, "\\ufffd");
-    } else {
-        cf_buf_add(out, p, k);
-    }
-    return k;
-}
-
-static void mend(cf_buf *out, cf_str text)
-{
-    for (size_t i = 0; i < text.n;) {
-        uint32_t cp;
-        const char *p = text.p + i;
-        if (p[0] == '\\' && i + 1 < text.n) {
-            if (p[1] == 'u') {
-                i += mend_escape(out, p, text.n - i);
-            } else {
-                cf_buf_add(out, p, 2);
-                i += 2;
-            }
-            continue;
-        }
-        size_t k = cf_utf8_decode(&cp, p, text.n - i);
-        if (cp == CF_UTF8_BAD) {
-            cf_buf_adds(out, "\xEF\xBF\xBD");
-        } else {
-            cf_buf_add(out, p, k);
-        }
-        i += k;
-    }
-}
-
 cf_status trail_parse(json_t **out, cf_str text, cf_error *err)
 {
     cf_status st = cf_json_read_digits(out, text.p, text.n, err); /* in half of the time */
     if (st == CF_ELIMIT) {
         return cf_json_read(out, text.p, text.n, err); /* reads deeper */
     }
-    if (st != CF_EFORMAT || text.n == 0 ||
-        strchr("{[\"", cf_str_trim(text).n != 0 ? cf_str_trim(text).p[0] : ' ') == NULL) {
+    if (st != CF_EFORMAT || cf_utf8_valid_prefix(text.p, text.n) == text.n) {
         return st;
     }
     cf_buf b = CF_BUF_INIT;
-    mend(&b, text);
+    cf_utf8_repair(&b, text);
     st = cf_buf_check(&b, err);
-    if (st == CF_OK && cf_str_eq(cf_buf_str(&b), text)) {
-        st = CF_EFORMAT;
-    }
-    CF_THEN(st, cf_json_read(out, b.p, b.n, err));
+    CF_THEN(st, cf_json_read_digits(out, b.p, b.n, err));
     cf_buf_deinit(&b);
     return st;
 }

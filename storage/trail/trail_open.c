@@ -350,7 +350,10 @@ static cf_status read_file(cf_trails *out, const char *path, const cf_trail_opti
     cf_status st = add_file(&f, path, opts, err);
     const format *of = st == CF_OK && f.n != 0 ? f.v[0].of : NULL;
     if (st == CF_OK && of == NULL) {
-        st = cf_fail(err, CF_EFORMAT, "%s: not a session of an agent that is known", path);
+        bool is_packed = cf_str_ends(cf_str_from(path), ".zst");
+        st = cf_fail(err, CF_EFORMAT, "%s: %s", path,
+                     is_packed ? "compressed; unpack it first: zstd -d"
+                               : "not a session of an agent that is known");
     }
     bool is_codex_file = of != NULL && of->read == trail_read_codex;
     if (is_codex_file) { /* with those that it began */
