@@ -8,9 +8,9 @@
  * Invariants:
  * 1. A conversation whose first request ends with an argument of a call is that
  *    call's sub-agent.
- * 2. Of the others, that with most requests, and those with its tools or its
- *    system message, are the main path: a history that was compacted begins a
- *    conversation.
+ * 2. Of the others, that with tools and most requests, and those with its tools
+ *    or its system message, are the main path: a history that was compacted
+ *    begins a conversation.
  * 3. The rest (titles, other side requests) are sub-agents of an unknown call.
  */
 #include <string.h>
@@ -324,13 +324,17 @@ static bool is_alike(const part *a, const part *b)
                       (is_same_text(a->tools, b->tools) || is_same_text(a->system, b->system)));
 }
 
-/* One of the main path: that with most requests. */
+/* One of the main path: that with most requests, of those with tools if any has. */
 static const part *main_of(const part *parts, size_t first, cf_str session)
 {
     const part *best = &parts[first];
     for (size_t i = first; i != TRAIL_NONE; i = parts[i].next) {
-        bool is_own = parts[i].call.n == 0 && cf_str_eq(parts[i].session, session);
-        best = is_own && parts[i].n_requests > best->n_requests ? &parts[i] : best;
+        const part *p = &parts[i];
+        bool is_own = p->call.n == 0 && cf_str_eq(p->session, session);
+        bool has_more = (p->tools.n != 0) == (best->tools.n != 0)
+                            ? p->n_requests > best->n_requests
+                            : p->tools.n != 0; /* a title is asked for without */
+        best = is_own && has_more ? p : best;
     }
     return best;
 }
