@@ -65,6 +65,7 @@ typedef struct cf_import_options {
     size_t max_record; /* longest record in bytes; 0: 128 MiB */
     const char *name;  /* of the file, for `source`; may be NULL */
     const char *tag;   /* put on every conversation; may be NULL */
+    const char *title; /* of conversations without one; may be NULL */
     /* Told about each record that is left out, with its line (1-based; 0:
      * none).  May be NULL. */
     void (*note)(void *ud, uint64_t line, const char *text);

@@ -257,7 +257,7 @@ typedef struct cf_divergence {
     cf_span_source source;   /* the origin of that byte */
     uint32_t index, line, col;
     char path[64];
-    char cause[160]; /* one line for the user */
+    char cause[240]; /* one line for the user, with the condition that decided */
 } cf_divergence;
 
 typedef struct cf_chat_response {

@@ -25,11 +25,15 @@ static void spell(cf_buf *out, const cf_tokenizer *tok, cf_token id)
     cf_buf_deinit(&raw);
 }
 
-static void describe_source(cf_divergence *d, cf_buf *out)
+static void describe_source(cf_divergence *d, const cf_prompt_cause *cause, cf_buf *out)
 {
     switch (d->source) {
     case CF_SPAN_TEMPLATE:
         cf_buf_addf(out, "line %u of the template", d->line);
+        if (cause != NULL) {
+            cf_buf_addc(out, ' ');
+            cf_prompt_cause_text(out, cause);
+        }
         break;
     case CF_SPAN_MESSAGE:
         cf_buf_addf(out, "message %u%s", d->index + 1, d->path);
@@ -87,7 +91,7 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session, cons
         cf_buf_adds(&text, ", chosen for this reply");
     } else if (d->wanted != CF_TOKEN_NONE) {
         cf_buf_adds(&text, " from ");
-        describe_source(d, &text);
+        describe_source(d, s != NULL ? s->cause : NULL, &text);
     }
     if (keep < at) { /* a recurrent model cannot stop just there */
         cf_buf_addf(&text, "; edit at %zu, state kept at %zu: %zu token%s again", at, keep,

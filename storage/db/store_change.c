@@ -345,7 +345,11 @@ static void describe(cf_buf *out, const change *done, cf_str title, size_t n)
                                                         : "taken back: ");
         break;
     case CHANGE_TITLE:
-        cf_buf_addf(out, "title '%.*s' of ", len, text);
+        cf_buf_addf(out, "title '%.*s'", len, text);
+        if (n == 1 && cf_str_eq(title, done->text)) {
+            return;
+        }
+        cf_buf_adds(out, " of ");
         break;
     case CHANGE_TAG:
     case CHANGE_UNTAG:

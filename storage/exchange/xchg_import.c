@@ -198,6 +198,9 @@ cf_status cf_import__emit(cf_import *im, cf_error *err)
     settle_times(b);
     CF_TRY(cf_build__settle_ids(im, b, err));
     CF_TRY(add_tag(im, b, err));
+    if (b->conv.title.n == 0 && im->opts->title != NULL) {
+        b->conv.title = cf_str_from(im->opts->title);
+    }
     im->cur = NULL;
     im->batch[im->n_batch++] = b;
     im->batch_bytes += b->arena.total;

@@ -17,7 +17,12 @@ static void draw_views(const cf_app *app, cf_grid *g)
     cf_grid_fill(g, (cf_rect){0, 0, g->w, 1}, ' ', CF_STYLE_BAR);
     int x = cf_grid_puts(g, 1, 0, g->w - 1, "confab", CF_STYLE_BAR | CF_BOLD);
     x += 3;
-    bool is_short = g->w < 100;
+    cf_view_id top = cf_app_view(app);
+    size_t w_all = top > CF_VIEW_TEMPLATES ? strlen(cf_views[top]->title) + 2 : 0;
+    for (int v = 0; v <= CF_VIEW_TEMPLATES; v++) {
+        w_all += strlen(cf_views[v]->title) + 4;
+    }
+    bool is_short = x + (int)w_all > g->w;
     for (int v = 0; v <= CF_VIEW_TEMPLATES; v++) {
         bool is_on = (int)cf_app_view(app) == v;
         /* Short forms keep the name of the shown view only. */
@@ -32,7 +37,6 @@ static void draw_views(const cf_app *app, cf_grid *g)
         cf_grid_spot(g, (cf_rect){x, 0, w, 1}, CF_SPOT_TAB, (size_t)v);
         x += w;
     }
-    cf_view_id top = cf_app_view(app);
     if (top > CF_VIEW_TEMPLATES) {
         cf_grid_putf(g, x, 0, g->w - x, CF_STYLE_BAR_ON, "[%s]", cf_views[top]->title);
     }

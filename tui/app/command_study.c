@@ -265,7 +265,6 @@ static cf_status save_shrunk(study *s, cf_uuid *id, cf_error *err)
     cf_store *store = s->app->store;
     cf_buf text = CF_BUF_INIT, title = CF_BUF_INIT;
     cf_import_report report = {0};
-    const cf_import_options o = {.format = CF_FORMAT_OPENAI, .name = "shrink", .tag = "shrunk"};
     const cf_store_query q = {.tag = cf_str_from("shrunk"), .sort = CF_SORT_CREATED, .limit = 1};
     const cf_store_conv *rows;
     size_t n = 0;
@@ -274,6 +273,10 @@ static cf_status save_shrunk(study *s, cf_uuid *id, cf_error *err)
     cf_json_write(&text, s->shrink.context);
     cf_buf_addc(&text, '\n');
     cf_buf_addf(&title, "shrunk: %s", cf_lab_title(s->app->lab));
+    const cf_import_options o = {.format = CF_FORMAT_OPENAI,
+                                 .name = "what shrink left",
+                                 .tag = "shrunk",
+                                 .title = cf_buf_cstr(&title)};
     cf_status st = cf_buf_check(&text, err);
     CF_THEN(st, cf_import_bytes(store, text.p, text.n, &o, &report, err));
     CF_THEN(st, cf_store_list(store, &q, &arena, &rows, &n, err));
@@ -282,8 +285,6 @@ static cf_status save_shrunk(study *s, cf_uuid *id, cf_error *err)
     }
     if (st == CF_OK) {
         *id = rows[0].id;
-        st = cf_store_set_title(store, *id, cf_buf_str(&title), err);
-        cf_lab_add_undo(s->app->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
         cf_lab_add_undo(s->app->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
     }
     cf_arena_deinit(&arena);
@@ -369,10 +370,12 @@ static cf_status load_good(study *s, cf_error *err)
 {
     char id[CF_UUID_TEXT + 1];
     cf_uuid good = cf_lab_marked(s->app->lab, 0);
-    if (s->app->store == NULL || cf_uuid_is_nil(good)) {
+    bool is_this = cf_uuid_eq(good, cf_lab_conv_id(s->app->lab));
+    if (cf_uuid_is_nil(good) || is_this) {
         return cf_fail(err, CF_ENOTFOUND,
-                       "bisect needs a good conversation beside this bad one: mark it with A in "
-                       "the Library (6)");
+                       "bisect compares this bad conversation with a good one%s: mark that one "
+                       "with A in the Library (6)",
+                       is_this ? ", and A is this one itself" : "");
     }
     cf_uuid_format(id, good);
     CF_TRY(cf_study_case_whole(&s->good, s->app->store, &s->engine, id, err));

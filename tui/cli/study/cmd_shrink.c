@@ -249,6 +249,12 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
                                err));
     json_decref(context);
     CF_TRY(st);
+    if (!c->cli->is_quiet) {
+        cf_note("confab shrink: asks about %s %zu; for another turn give its id in place of %s "
+                "(confab history show lists them)",
+                looks_at(c, CF_SEE_REPLY) ? "the reply after message" : "the prompt to message",
+                json_array_size(c->c.messages), uuid);
+    }
     c->shrink.parts = parts;
     c->shrink.max_runs = c->a.max_runs;
     c->shrink.step = on_step;

@@ -313,6 +313,7 @@ void cf_reply_finish(cf_reply *r, const cf_tokenizer *tok, cf_chat_response *fro
     add_end(r, cf_str_from(from->stop.what));
     r->sync = from->sync;
     snprintf(r->cause, sizeof r->cause, "%s", from->divergence.has ? from->divergence.cause : "");
+    r->lost_line = from->divergence.line;
     snprintf(r->sampler, sizeof r->sampler, "%s", from->sampler);
     r->n_calls = (uint32_t)json_array_size(json_object_get(from->message, "tool_calls"));
 }

@@ -37,12 +37,13 @@ typedef struct cf_reply {
     cf_timings timings;
     cf_stop stop;
     cf_sync_result sync;
-    char cause[160];  /* why the cache was lost; "" when it was not */
-    bool found_other; /* the cache held another conversation */
+    char cause[240];    /* why the cache was lost; "" when it was not */
+    uint32_t lost_line; /* of the template, which wrote what differs; 0: not known */
+    bool found_other;   /* the cache held another conversation */
     char sampler[160];
     char model[64], template_name[64]; /* that it was written with; "" where that is not known */
     char drawn[80];                    /* the settings of its sampler, as short words */
-    bool is_foreign; /* its tokens are of another model's vocabulary than the one at hand */
+    bool is_foreign;       /* its tokens are of another model's vocabulary than the one at hand */
     cf_trace_writer steps; /* names of the chain's steps, where the draws came
                               from the history */
     uint32_t n_calls;

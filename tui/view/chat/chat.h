@@ -140,9 +140,10 @@ typedef struct cf_chat {
     int n_thumbs;          /* pictures that were done at the last frame */
     size_t mark, mark_end; /* lines of a selection, in any order */
     bool has_mark;
-    bool shows_tree; /* next to the transcript, where there is room */
-    bool is_tree_up; /* in its place, where there is not */
-    bool had_x;      /* the key before was ^X */
+    bool shows_tree;    /* next to the transcript, where there is room */
+    bool is_tree_up;    /* in its place, where there is not */
+    bool had_x;         /* the key before was ^X */
+    bool is_on_session; /* Enter is about the loss that it names */
     /* The system prompt's row above the first turn, which is there unless the
      * path begins with a system message; the cursor may be on it. */
     cf_chat_text first;
@@ -200,6 +201,12 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r);
 
 void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r);
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r);
+
+/* The newest reply of the path that lost what was cached, and what is said of
+ * it; NULL: none of the last ones did. */
+enum { CF_CHAT_LOSS_TEXT = 300 };
+const cf_reply *cf_chat__loss(cf_app *app);
+void cf_chat__loss_text(const cf_reply *reply, char out[CF_CHAT_LOSS_TEXT]);
 
 /* ---- chat_compose.c ----------------------------------------------------- */
 

@@ -115,11 +115,27 @@ static int draw_settings(cf_app *app, cf_grid *g, cf_rect r)
     return n;
 }
 
-/* Where and why a reply left what was cached. */
+const cf_reply *cf_chat__loss(cf_app *app)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    const cf_reply *r = NULL;
+    for (size_t i = n; i-- > 0 && n - i <= LOOK_BACK && (r == NULL || r->cause[0] == '\0');) {
+        r = cf_lab_reply(app->lab, path[i]->id);
+    }
+    return r != NULL && r->cause[0] != '\0' ? r : NULL;
+}
+
+void cf_chat__loss_text(const cf_reply *reply, char out[CF_CHAT_LOSS_TEXT])
+{
+    snprintf(out, CF_CHAT_LOSS_TEXT, "cache lost at token %zu: %s", reply->sync.n_kept,
+             reply->cause);
+}
+
 static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
 {
-    char text[256];
-    snprintf(text, sizeof text, "cache lost at token %zu: %s", reply->sync.n_kept, reply->cause);
+    char text[CF_CHAT_LOSS_TEXT];
+    cf_chat__loss_text(reply, text);
     return cf_note_put(g, r, cf_str_from(text), CF_STYLE_WARNING);
 }
 

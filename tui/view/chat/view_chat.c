@@ -82,7 +82,7 @@ static void draw_title(cf_app *app, cf_grid *g, cf_rect r)
     cf_utf8_copy(cut, fits ? sizeof cut : (size_t)room, cf_str_from(name));
     snprintf(title, sizeof title, "%s%s%s", cut, fits ? "" : "~", tail);
     bool is_tree = s->is_tree_up && cf_app_is_narrow(app);
-    cf_pane(g, r, is_tree ? "Turns" : title, app->mode == CF_MODE_NORMAL);
+    cf_pane(g, r, is_tree ? "Turns" : title, app->mode == CF_MODE_NORMAL && !s->is_on_session);
 }
 
 static void draw_plot_pane(cf_app *app, cf_grid *g, cf_rect r)
@@ -108,7 +108,7 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r)
         draw_plot_pane(app, g, (cf_rect){r.x, r.y + tree_h, r.w, plot_h});
     }
     cf_rect f = {r.x, r.y + tree_h + plot_h, r.w, SESSION_H};
-    cf_pane(g, f, "Session", false);
+    cf_pane(g, f, "Session", cf_chat__state(app)->is_on_session);
     cf_rect in = {f.x + 2, f.y + 1, f.w - 3, f.h - 2}, all = g->clip;
     cf_grid_set_clip(g, in);
     cf_chat__draw_session(app, g, in);
@@ -188,6 +188,7 @@ static void chat_move(cf_app *app, int move)
     cf_chat *s = cf_chat__state(app);
     size_t n;
     cf_lab_path(app->lab, &n);
+    s->is_on_session = false;
     size_t half = s->height > 1 ? s->height / 2 : 1;
     cf_chat__settle_cursor(app);
     s->follows = false;
@@ -268,6 +269,7 @@ void cf_chat__report(cf_app *app, cf_status st, const cf_error *err)
 static void cmd_write(cf_app *app)
 {
     cf_chat__state(app)->is_tree_up = false;
+    cf_chat__state(app)->is_on_session = false;
     if (cf_uuid_is_nil(cf_chat__state(app)->edits) && cf_lab_leave_example(app->lab)) {
         cf_app_say(app, CF_STYLE_OK, "a new conversation; 6 lists the examples");
     }
@@ -574,8 +576,42 @@ static void go_sibling(cf_app *app, int by)
     go_to_turn(app, id);
 }
 
+/* To Session, and back; it has one thing to open, the last loss of the cache. */
+static void cmd_session(cf_app *app)
+{
+    char text[CF_CHAT_LOSS_TEXT] = "no reply here lost what was cached";
+    cf_chat *s = cf_chat__state(app);
+    const cf_reply *r = cf_chat__loss(app);
+    s->is_on_session = !s->is_on_session && r != NULL;
+    if (r != NULL) {
+        cf_chat__loss_text(r, text);
+    }
+    if (s->is_on_session || r == NULL) {
+        cf_app_say(app, CF_STYLE_WARNING, "%s%s", text, r != NULL ? " (Enter)" : "");
+    }
+}
+
+/* The template's line that wrote what the cache had otherwise, with the cause. */
+static void open_loss(cf_app *app)
+{
+    char text[CF_CHAT_LOSS_TEXT];
+    const cf_reply *r = cf_chat__loss(app);
+    cf_chat__state(app)->is_on_session = false;
+    if (r == NULL || r->lost_line == 0) {
+        cf_app_open_view(app, CF_VIEW_PROMPT);
+        return;
+    }
+    cf_app_show(app, CF_VIEW_TEMPLATES, &(cf_target){.kind = CF_TARGET_LINE, .from = r->lost_line});
+    cf_chat__loss_text(r, text);
+    cf_app_say(app, CF_STYLE_WARNING, "%s", text);
+}
+
 static void cmd_fork(cf_app *app)
 {
+    if (cf_chat__state(app)->is_on_session) {
+        open_loss(app);
+        return;
+    }
     const cf_turn *t = current_row(app);
     const cf_reply *r = t != NULL ? cf_lab_reply(app->lab, t->id) : NULL;
     if (r == NULL || r->n_token == 0) {
@@ -788,6 +824,9 @@ static const cf_command chat_commands[] = {
     {"parent", HERE, ",", "", "go to the previous turn", CF_BY(chat_move, CF_MOVE_UP)},
     {"fork", HERE, "f <Enter>", "", "show the tokens of this reply, to continue from another one",
      CF_RUN(cmd_fork)},
+    {"pane-back", HERE, "<S-Tab>", "",
+     "to Session, where Enter opens the line that wrote what the cache lost last",
+     CF_RUN(cmd_session)},
     {"fold", HERE, "za", "", "fold or unfold thinking", CF_BY(set_fold, -1)},
     {"open-fold", HERE, "zo", "", "unfold thinking", CF_BY(set_fold, 1)},
     {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},

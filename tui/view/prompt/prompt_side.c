@@ -25,7 +25,7 @@ static bool has_template(cf_app *app)
     return cf_lab_engine_of(app->lab)->template_source.n != 0;
 }
 
-enum { SLOTS_SHOWN = 4 };
+enum { SLOTS_SHOWN = 4, LINT_LEAST = 4 };
 
 /* ---- the cache ---------------------------------------------------------- */
 
@@ -84,6 +84,17 @@ static void put_sum(cf_app *app, const cf_prompt_model *m, const cf_prompt_part 
     }
 }
 
+/* The first of `room` parts in sight, so that the one of the token is. */
+static size_t first_part(const cf_prompt_model *m, size_t token, size_t room)
+{
+    size_t at = 0;
+    while (at + 1 < m->n_part && token >= m->part[at].first + m->part[at].n_tokens) {
+        at++;
+    }
+    size_t first = at > room / 2 ? at - room / 2 : 0;
+    return first < m->n_part - room ? first : m->n_part - room;
+}
+
 static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m)
 {
     int y = r.y;
@@ -126,11 +137,13 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_m
         cf_grid_puts(g, r.x, y++, r.w, "the cache holds another conversation", CF_STYLE_DIM);
     }
     y = draw_inside(app, g, r, y, m) + 1;
+    size_t first = 0;
     if (y < r.y + r.h) {
         char head[64] = "Part";
         size_t room = (size_t)(r.y + r.h - y - 1);
         if (m->n_part > room) {
             snprintf(head, sizeof head, "Part, %zu of %zu", room, m->n_part);
+            first = first_part(m, m->has_break ? m->n_kept : cf_prompt__state(app)->token, room);
         }
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17, head, "tokens",
                      cf_prompt__state(app)->shades == CF_VIEW_INSIDE ? "looked" : "sum");
@@ -140,6 +153,9 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_m
         const cf_prompt_part *p = &m->part[i];
         char label[16], shown[16];
         sum += p->n_tokens;
+        if (i < first) {
+            continue;
+        }
         if (p->n_tokens == 0) {
             cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_ERROR, "%-*s nothing written", r.w - 17,
                          cf_prompt__label(app->lab, p->message, label));
@@ -387,12 +403,15 @@ void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_mo
     int vars_h = n_vars + 3 < most ? n_vars + 3 : most;
     vars_h = vars_h < 3 ? 3 : vars_h;
     bool has_tokens = m != NULL && m->n > 0;
+    bool has_break = has_tokens && m->has_break;
+    vars_h = has_break && !is_vars ? 3 : vars_h; /* the cause, and parts beside it */
     if (has_template(app) && !is_lint) {
         /* What the others leave is for messages that are wrapped. */
         int n_part = !has_tokens ? 0 : m->n_part < 20 ? (int)m->n_part : 20;
-        int top = !has_tokens ? 0 : (m->has_break ? 11 : 6) + n_part;
+        int top = !has_tokens ? 0 : (has_break ? 11 : 6) + n_part;
         int room = r.h - vars_h - top;
         int want = cf_lint_pane_height(3 * n, r.h, false);
+        lint_h = has_break && lint_h > LINT_LEAST ? LINT_LEAST : lint_h;
         lint_h = room < lint_h ? lint_h : room < want ? room : want;
     }
     if (!has_tokens) { /* nothing to say of a cache: more room for the rest */

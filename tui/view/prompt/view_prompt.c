@@ -949,7 +949,7 @@ const cf_view_ops cf_view_prompt = {
     .name = "prompt",
     .title = "Prompt",
     .commands = prompt_commands,
-    .footer = "left right next-message divergence open edit pane lint ids "
+    .footer = "pane divergence open edit next-message lint ids left right "
               "specials search vars ledger hex maximize",
     .state_size = sizeof(cf_prompt_view),
     .enter = prompt_enter,
