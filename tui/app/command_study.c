@@ -414,7 +414,8 @@ static void start(cf_app *app, study_kind kind, const char *condition)
     study *s = cf_calloc(1, sizeof *s);
     cf_status st = cf_lab_need_idle(app->lab, &err);
     if (st == CF_OK && turn == NULL) {
-        st = cf_fail(&err, CF_ENOTFOUND, "there is no reply here yet to ask about");
+        st = cf_fail(&err, CF_ENOTFOUND,
+                     "there is no reply here yet to ask about: i writes a message");
     }
     if (s == NULL || st != CF_OK) {
         cf_free(s);

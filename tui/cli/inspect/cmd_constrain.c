@@ -454,7 +454,7 @@ static const cf_opt_row options[] = {
      "required parameters come first, in their declared order", 0},
     {"--regex", 0, CF_OPT_STR, offsetof(constrain, regex), "R", "a regular expression", 0},
     {"--grammar", 0, CF_OPT_STR, offsetof(constrain, grammar), "FILE",
-     "a grammar, in the notation of docs/constraints.md or in GBNF", 0},
+     "a grammar, in GBNF or the notation of confab", 0},
     {"--choice", 0, CF_OPT_LIST, offsetof(constrain, choices), "TEXT",
      "one of the given texts; may be repeated", 0},
     {"--space", 0, CF_OPT_STR, offsetof(constrain, space), "POLICY",

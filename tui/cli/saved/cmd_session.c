@@ -20,7 +20,7 @@ typedef struct asked {
 
 static const cf_opt_row options[] = {
     {"--findings", 0, CF_OPT_FLAG, offsetof(asked, findings), NULL,
-     "with --json: also print what is wrong with the session (docs/sessions.md)", 0},
+     "with --json: also print what is wrong with the session", 0},
     {"--diff", 0, CF_OPT_STR, offsetof(asked, diff), "A B",
      "print what changed in the context between two steps; with -m also in tokens", 0},
     {"--prices", 0, CF_OPT_STR, offsetof(asked, prices), "FILE",

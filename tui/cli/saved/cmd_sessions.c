@@ -101,7 +101,8 @@ static int run_sessions(cf_cli *cli, void *state)
         st = print_place(cli, places.p + at, &n, &err);
     }
     if (st == CF_OK && n == 0 && !cli->is_json) {
-        cf_buf_adds(&cli->out, "no sessions found: see docs/sessions.md for where confab looks\n");
+        cf_buf_adds(&cli->out,
+                    "no sessions found: confab sessions FOLDER looks in another folder\n");
     }
     cf_buf_deinit(&places);
     return cf_cli_end(cli, st, &err);

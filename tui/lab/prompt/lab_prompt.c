@@ -345,7 +345,9 @@ const cf_media_sheet *cf_lab_media(cf_lab *lab, size_t token, cf_error *err)
     }
     cf_media_cache *cache = cf_backend_core_media(lab->engine.backend);
     if (m == NULL || cache == NULL || lab->is_writing) {
-        cf_fail(err, CF_EBUSY, "it is shown when the reply is complete");
+        cf_fail(err, CF_EBUSY, "%s",
+                lab->is_writing ? "it is shown when the reply is complete"
+                                : "no picture or sound is in this prompt; :attach FILE adds one");
         return NULL;
     }
     cf_media_sheet_deinit(s);

@@ -462,14 +462,13 @@ static void sweep_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_buf head = CF_BUF_INIT;
     r = (cf_rect){r.x + 1, r.y, r.w - 2, r.h};
     if (v->table.path[0] == '\0') {
-        cf_grid_put(g, r.x, r.y, r.w,
-                    cf_str_from("No sweep ran yet.  Tick what is to be compared with Space: system "
-                                "prompts (:systems), templates (7), conversations (6);"),
-                    CF_STYLE_DIM);
-        cf_grid_put(g, r.x, r.y + 1, r.w,
-                    cf_str_from(":try adds a model or a sampler.  Then :sweep runs them, :sweep "
-                                "contains TEXT checks each reply; :sweep PLAN runs a file."),
-                    CF_STYLE_DIM);
+        (void)cf_note_put(g, r,
+                          cf_str_from("No sweep ran yet.  Tick what is to be compared with Space: "
+                                      "system prompts (:systems), templates (7), conversations "
+                                      "(6); :try adds a model or a sampler.  Then :sweep runs "
+                                      "them, :sweep contains TEXT checks each reply; :sweep PLAN "
+                                      "runs a file."),
+                          CF_STYLE_DIM);
         return;
     }
     bool is_side = r.w >= SIDE_FROM, is_table = v->table.is_ready && r.h >= 6;
