@@ -423,6 +423,7 @@ check: build-tests build/confab
 	@tests/tools/check_calls.sh
 	@tests/tools/check_limits.py
 	@tests/tools/check_seeds.py
+	@tests/tools/check_symbols.sh $(LINK_tui)
 	@[ ! -e .git ] || tests/tools/check_docs.py
 	@CONFAB_BIN=$(abspath $(B)/confab) tests/tools/run_tests.sh $(B) '$(ONLY)'
 

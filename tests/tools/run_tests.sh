@@ -15,6 +15,11 @@ rm -rf "$logs"
 mkdir -p "$logs"
 started=$(date +%s)
 
+# Tests start python3 some hundred times, and the scripts that stand for it where
+# several versions are installed take half a second each.
+python=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' 2>/dev/null) &&
+    PATH=$python:$PATH && export PATH
+
 run_one='
     program=$1 logs=$2
     name=$(echo "$program" | tr / _)
