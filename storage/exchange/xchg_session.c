@@ -257,20 +257,20 @@ cf_status cf_session_keep(cf_store *store, const char *path, const cf_trail *t, 
     const cf_import_options opts = {.format = CF_FORMAT_SESSION, .name = path};
     bool is_own = strcmp(t->format, "proxy") == 0 && strcmp(path, cf_store_path(store)) == 0;
     cf_buf id = CF_BUF_INIT;
-    const cf_str *parts = agent.n != 0 ? &agent : t->parts; /* they are there already */
-    size_t n = !is_own ? 0 : agent.n != 0 ? 1 : t->n_parts;
-    cf_status found = CF_ENOTFOUND;
+    const cf_str *parts = agent.n != 0 ? &agent : t->parts;
+    size_t n = agent.n != 0 ? 1 : t->n_parts;
+    cf_status st = CF_OK;
     *turn = (cf_uuid){{0}};
-    for (size_t i = 0; i < n && cf_uuid_is_nil(*turn); i++) {
-        found = cf_uuid_parse(conversation, parts[i].p, parts[i].n)
-                    ? find_turn(store, *conversation, message, true, turn, err)
-                    : found;
+    for (size_t i = 0; is_own && i < n && cf_uuid_is_nil(*turn); i++) { /* it is there already */
+        st = cf_uuid_parse(conversation, parts[i].p, parts[i].n)
+                 ? find_turn(store, *conversation, message, true, turn, err)
+                 : cf_fail(err, CF_EFORMAT, "a conversation of the history has no id");
     }
-    if (found != CF_ENOTFOUND) {
-        return found;
+    if (is_own) {
+        return st;
     }
     CF_TRY(cf_import_file(store, path, &opts, &report, err));
-    cf_status st = put_id(&id, t, agent, err);
+    st = put_id(&id, t, agent, err);
     if (st == CF_OK) {
         *conversation = cf_build__uuid(CF_FORMAT_SESSION, cf_str_from(t->format), cf_buf_str(&id));
         st = find_turn(store, *conversation, message, false, turn, err);
