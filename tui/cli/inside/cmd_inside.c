@@ -85,7 +85,7 @@ static cf_status read_ids(command *c, cf_error *err)
 {
     cf_token *ids = NULL;
     size_t n = 0;
-    CF_TRY(open_bare(c, err));
+    CF_TRY(c->from != NULL ? open_recorded(c, NULL, err) : open_bare(c, err));
     join(c, &c->c, c->session);
     CF_TRY(cf_json_text_read_ids(&ids, &n, c->ids, err));
     cf_status st = cf_inside_case_ids(&c->c, ids, n, err);

@@ -200,16 +200,19 @@ static cf_status list_uncalled(cf_inside_case *c, cf_error *err)
     return c->n_tool > 0 ? make_line(c, call, err) : CF_OK;
 }
 
-/* The name of the reply's first call, and the byte of the reply it is at. */
+/* The name of the reply's first call, and the byte of the reply it is at.  A reply
+ * that begins with the mark of a call is one, whether it can be read or not. */
 static cf_status find_call(cf_inside_case *c, cf_error *err)
 {
     cf_influence_target *v;
     size_t n;
     CF_TRY(cf_influence_targets(&c->c, c->engine.family, &c->arena, &v, &n, err));
-    for (size_t i = 0; n > 0 && i < json_array_size(c->c.tools); i++) {
+    bool has_call = n > 0 || (c->n_reply > 0 && c->reply[0].id == c->call_id);
+    size_t from = n > 0 ? v[0].from : 0, to = n > 0 ? v[0].to : c->c.reply.n;
+    for (size_t i = 0; has_call && i < json_array_size(c->c.tools); i++) {
         const json_t *f = json_object_get(json_array_get(c->c.tools, i), "function");
         cf_str name = cf_json_get_str(f, "name");
-        for (size_t off = v[0].from; name.n > 0 && off + name.n < v[0].to; off++) {
+        for (size_t off = from; name.n > 0 && off + name.n < to; off++) {
             char after = c->c.reply.p[off + name.n];
             bool is_whole =
                 !(after == '_' || (after >= 'a' && after <= 'z') || (after >= '0' && after <= '9'));
@@ -218,7 +221,7 @@ static cf_status find_call(cf_inside_case *c, cf_error *err)
             }
         }
     }
-    return n == 0 ? list_uncalled(c, err) : CF_OK;
+    return has_call ? CF_OK : list_uncalled(c, err);
 }
 
 /* ---- making a case ------------------------------------------------------ */

@@ -193,6 +193,19 @@ static void test_inside__refuses(void **state)
     }
 }
 
+/* Ids have no template, but what is patched in may need one. */
+static void test_inside__patches_a_context_into_ids(void **state)
+{
+    (void)state;
+    NEEDS_MODEL();
+    const char *path = store_dir_put_text("news.json", with_news);
+    json_t *v = ANSWER("patch", "--ids", "5,6", "--from", path, "--layer", "8");
+    const json_t *row = json_array_get(json_object_get(v, "rows"), 0);
+    assert_true(number(v, "margin") != number(v, "from_margin"));
+    assert_true(json_real_value(json_array_get(json_object_get(row, "carried"), 0)) > 0.99);
+    json_decref(v);
+}
+
 /* ---- why a tool was called, or not --------------------------------------- */
 
 #define TEXT(name) "\"" name "\":{\"type\":\"string\",\"description\":"
@@ -208,15 +221,16 @@ static void test_inside__refuses(void **state)
         "to") "\"Con"                                                                          \
               "tact name\"}," TEXT("text") "\"Message text\"}},\"required\":[\"to\",\"text\"]}}}"
 
+static const char weather[] = "What is the weather in Oslo?";
+
 /* The saved reply to a question with these tools; `id` gets the conversation. */
-static void run_with(const char *tools, char id[64])
+static void run_with(const char *question, const char *tools, char id[64])
 {
     cf_program p;
     cf_error err;
     json_t *v = NULL;
     const char *db = store_dir_file("tools.db"), *file = store_dir_put_text("tools.json", tools);
-    CF_PROGRAM(&p, "run", "--db", db, "--temperature", "0", "--tools", file,
-               "What is the weather in Oslo?");
+    CF_PROGRAM(&p, "run", "--db", db, "--temperature", "0", "--tools", file, question);
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "history", "--db", db, "--json", "list");
     T_OK(cf_json_read(&v, p.out.p, strcspn(p.out.p, "\n"), &err), err);
@@ -239,7 +253,7 @@ static void test_inside__tools_say_what_flips(void **state)
     (void)state;
     NEEDS_MODEL();
     char id[64];
-    run_with("[" LOOKUP "," OTHER "]", id);
+    run_with(weather, "[" LOOKUP "," OTHER "]", id);
     json_t *v = tools_of(id);
     const json_t *row = row_of(json_object_get(v, "tools"), "name", "lookup");
     assert_true(number(row, "margin") < 0);
@@ -252,7 +266,7 @@ static void test_inside__tools_say_what_flips(void **state)
     assert_null(json_object_get(other, "hide"));
     assert_null(json_object_get(other, "move"));
     json_decref(v);
-    run_with("[" OTHER "," LOOKUP "]", id);
+    run_with(weather, "[" OTHER "," LOOKUP "]", id);
     v = tools_of(id);
     row = row_of(json_object_get(v, "tools"), "name", "lookup");
     assert_true(json_is_true(json_object_get(row, "written")));
@@ -269,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_inside__parts_of_a_context),
         cmocka_unit_test(test_inside__lens_and_margin_agree),
         cmocka_unit_test(test_inside__patch_finds_the_declaration),
+        cmocka_unit_test(test_inside__patches_a_context_into_ids),
         cmocka_unit_test(test_inside__tools_say_what_flips),
         cmocka_unit_test(test_inside__requests),
         cmocka_unit_test(test_inside__refuses),
