@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "core/base/edit_distance.h"
+#include "tui/app/bind.h"
+#include "tui/grid/wrap.h"
+#include "tui/widget/note.h"
 
 enum { ROWS = 10, NAME_W = 28 };
 
@@ -102,12 +105,27 @@ static const char *menu_word(const cf_app *app, size_t *n, bool *has_args)
     return word;
 }
 
+static int name_width(cf_rect r)
+{
+    return r.w < 80 ? NAME_W - 8 : NAME_W;
+}
+
+/* Lines below the rows for the help of the chosen one, or of the only one, where
+ * its row cuts that off. */
+static int help_lines(const cf_command *c, bool is_chosen, cf_rect row)
+{
+    int room = row.w - name_width(row) - 11;
+    return is_chosen && (int)cf_text_width(c->help, strlen(c->help)) > room
+               ? cf_note_puts(NULL, (cf_rect){0, 0, row.w - 2, 3}, c->help, CF_STYLE_NORMAL)
+               : 0;
+}
+
 static void draw_row(const cf_app *app, cf_grid *g, cf_rect r, const cf_command *c, bool is_on)
 {
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
     cf_buf keys = CF_BUF_INIT;
     cf_grid_fill(g, r, ' ', style);
-    int name_w = r.w < 80 ? NAME_W - 8 : NAME_W;
+    int name_w = name_width(r);
     int x = 1 + cf_grid_puts(g, r.x + 1, r.y, name_w, c->name, is_on ? style : CF_STYLE_KEY);
     if (c->args[0] != '\0' && x + 1 < name_w) {
         cf_grid_puts(g, r.x + x + 1, r.y, name_w - x, c->args, is_on ? style : CF_STYLE_DIM);
@@ -153,7 +171,9 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
     size_t on = has_args ? 0 : app->menu.row;
     size_t at = on > 0 ? on - 1 : 0;
     size_t top = at >= rows ? at - rows + 1 : 0;
-    int h = (int)rows + 2;
+    const cf_command *chosen = menu.v[on > 0 ? at : 0];
+    int n_help = help_lines(chosen, on > 0 || rows == 1, (cf_rect){0, 0, r.w - 2, 1});
+    int h = (int)rows + 2 + n_help;
     cf_rect box = {r.x, r.y + r.h - h, r.w, h};
     char title[64];
     snprintf(title, sizeof title, "Commands  %zu  (Tab chooses)", menu.n);
@@ -164,6 +184,8 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
                  on == top + i + 1);
         cf_grid_spot(g, (cf_rect){box.x, box.y + 1 + (int)i, box.w, 1}, CF_SPOT_MENU, top + i);
     }
+    (void)cf_note_put(g, (cf_rect){box.x + 2, box.y + h - 1 - n_help, box.w - 4, n_help},
+                      cf_str_from(chosen->help), CF_STYLE_NORMAL);
 }
 
 void cf_menu_choose(cf_app *app, size_t row, bool goes_on)
@@ -209,7 +231,14 @@ void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n, cf_buf 
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)(n < 60 ? n : 60), word);
     const cf_command *best = NULL;
-    size_t least = 3;
+    size_t least = 3, n_found;
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        const cf_command *c = cf_command_find((cf_view_id)v, typed, strlen(typed), &n_found);
+        if (n_found == 1 && strcmp(c->name, typed) == 0) {
+            cf_buf_addf(out, ": %s has it", cf_views[v]->title);
+            return;
+        }
+    }
     find_commands(&menu, app, "", 0);
     for (size_t i = 0; i < menu.n; i++) {
         size_t d;

@@ -202,11 +202,9 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r);
 void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r);
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r);
 
-/* The newest reply of the path that lost what was cached, and what is said of
- * it; NULL: none of the last ones did. */
-enum { CF_CHAT_LOSS_TEXT = 300 };
+/* The newest reply of the path that lost what was cached; NULL: none of the
+ * last ones did. */
 const cf_reply *cf_chat__loss(cf_app *app);
-void cf_chat__loss_text(const cf_reply *reply, char out[CF_CHAT_LOSS_TEXT]);
 
 /* ---- chat_compose.c ----------------------------------------------------- */
 

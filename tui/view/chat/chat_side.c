@@ -126,16 +126,10 @@ const cf_reply *cf_chat__loss(cf_app *app)
     return r != NULL && r->cause[0] != '\0' ? r : NULL;
 }
 
-void cf_chat__loss_text(const cf_reply *reply, char out[CF_CHAT_LOSS_TEXT])
-{
-    snprintf(out, CF_CHAT_LOSS_TEXT, "cache lost at token %zu: %s", reply->sync.n_kept,
-             reply->cause);
-}
-
 static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
 {
-    char text[CF_CHAT_LOSS_TEXT];
-    cf_chat__loss_text(reply, text);
+    char text[300];
+    snprintf(text, sizeof text, "cache lost at token %zu: %s", reply->sync.n_kept, reply->cause);
     return cf_note_put(g, r, cf_str_from(text), CF_STYLE_WARNING);
 }
 

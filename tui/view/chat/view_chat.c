@@ -576,25 +576,28 @@ static void go_sibling(cf_app *app, int by)
     go_to_turn(app, id);
 }
 
+static void say_loss(cf_app *app, const cf_reply *r, const char *more)
+{
+    cf_app_say(app, CF_STYLE_WARNING, "cache lost at token %zu: %s%s", r->sync.n_kept, r->cause,
+               more);
+}
+
 /* To Session, and back; it has one thing to open, the last loss of the cache. */
 static void cmd_session(cf_app *app)
 {
-    char text[CF_CHAT_LOSS_TEXT] = "no reply here lost what was cached";
     cf_chat *s = cf_chat__state(app);
     const cf_reply *r = cf_chat__loss(app);
     s->is_on_session = !s->is_on_session && r != NULL;
-    if (r != NULL) {
-        cf_chat__loss_text(r, text);
-    }
-    if (s->is_on_session || r == NULL) {
-        cf_app_say(app, CF_STYLE_WARNING, "%s%s", text, r != NULL ? " (Enter)" : "");
+    if (r == NULL) {
+        cf_app_say(app, CF_STYLE_WARNING, "no reply here lost what was cached");
+    } else if (s->is_on_session) {
+        say_loss(app, r, " (Enter)");
     }
 }
 
 /* The template's line that wrote what the cache had otherwise, with the cause. */
 static void open_loss(cf_app *app)
 {
-    char text[CF_CHAT_LOSS_TEXT];
     const cf_reply *r = cf_chat__loss(app);
     cf_chat__state(app)->is_on_session = false;
     if (r == NULL || r->lost_line == 0) {
@@ -602,8 +605,7 @@ static void open_loss(cf_app *app)
         return;
     }
     cf_app_show(app, CF_VIEW_TEMPLATES, &(cf_target){.kind = CF_TARGET_LINE, .from = r->lost_line});
-    cf_chat__loss_text(r, text);
-    cf_app_say(app, CF_STYLE_WARNING, "%s", text);
+    say_loss(app, r, "");
 }
 
 static void cmd_fork(cf_app *app)

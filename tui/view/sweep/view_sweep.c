@@ -111,7 +111,8 @@ static void sweep_start(cf_app *app, const cf_target *target)
         if (getcwd(folder, sizeof folder) == NULL) {
             snprintf(folder, sizeof folder, "the current folder");
         }
-        cf_app_say(app, CF_STYLE_ERROR, "no plan '%s' in %s, and no check", arg, folder);
+        cf_app_say(app, CF_STYLE_ERROR, "no plan '%s' in %s; a check is such as contains TEXT", arg,
+                   folder);
     } else if (arg[0] != '\0' || (n_saved + n_choice > 0 &&
                                   !cf_uuid_eq(cf_lab_conv_id(app->lab), state(app)->opened))) {
         start_ticked(app, arg);

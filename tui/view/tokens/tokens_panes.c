@@ -267,8 +267,7 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *rep
         }
     }
     int at = cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM,
-                          n_drafted == 0 ? "%s  > given or forced: %zu"
-                                         : "%s  > given or forced: %zu  + drafted: %zu",
+                          n_drafted == 0 ? "%s  > given: %zu" : "%s  > given: %zu  + drafted: %zu",
                           marks[s->overlay], n_forced, n_drafted);
     const cf_timings *t = &reply->timings;
     if (t->n_drafted > 0) {

@@ -107,7 +107,7 @@ void cf_tokens__plot_title(const cf_tokens *s, const cf_reply *reply, int width,
     size_t per = cf_tokens__per_column(reply, width);
     int n = snprintf(out, 96, "Plot  %s, up to %.1f", what[s->overlay], most);
     if (per > 1 && n > 0 && n < 96) {
-        snprintf(out + n, 96 - (size_t)n, "; %zu tokens a column", per);
+        snprintf(out + n, 96 - (size_t)n, "; %zu a column", per);
     }
 }
 
@@ -115,11 +115,11 @@ void cf_tokens__plot_title(const cf_tokens *s, const cf_reply *reply, int width,
 
 void cf_tokens__worst_title(const cf_worst *w, cf_token_loss kind, char out[128])
 {
-    const char *what = kind == CF_LOSS_MASS ? "mass lost" : "surprise";
-    size_t n = (size_t)snprintf(out, 128, "Worst first  %s %.1f nats", what, w->total);
+    const char *what = kind == CF_LOSS_MASS ? "Most mass lost" : "Worst first";
+    size_t n = (size_t)snprintf(out, 128, "%s  %.1f nats", what, w->total);
     if (w->n_most > 0 && w->total > 0.05) {
-        n += (size_t)snprintf(out + n, 128 - n, ", 80 %% at token%s ", w->n_most == 1 ? "" : "s");
-        size_t listed = w->n_most < 5 ? w->n_most : 5;
+        n += (size_t)snprintf(out + n, 128 - n, ", 80 %% at ");
+        size_t listed = w->n_most < 3 ? w->n_most : 3;
         for (size_t i = 0; i < listed && n < 120; i++) {
             n += (size_t)snprintf(out + n, 128 - n, "%s%zu", i > 0 ? ", " : "", w->at[i] + 1);
         }
