@@ -395,12 +395,24 @@ static void tell_token(cf_chat__decode *d, cf_token id, bool is_forced, const cf
     cf_chat__emit(d->run, &ev);
 }
 
-/* Between passes, so that nobody looks at guesses while they are taken back. */
-static void hold(const cf_chat__decode *d, bool is_held)
+/* Where there are guesses: between passes, so that nobody looks at them while they
+ * are taken back. */
+static bool hold(const cf_chat__decode *d)
 {
     const cf_core_options *o = &d->c->options;
-    if (o->hold != NULL && cf_draft_get_max(d->c->draft) > 0) {
-        (is_held ? o->hold : o->release)(o->pass_ud);
+    size_t n_have;
+    (void)cf_session_tokens(d->c->session, &n_have);
+    const bool is_held = o->hold != NULL && n_have > d->n_given;
+    if (is_held) {
+        o->hold(o->pass_ud);
+    }
+    return is_held;
+}
+
+static void release(const cf_chat__decode *d, bool is_held)
+{
+    if (is_held) {
+        d->c->options.release(d->c->options.pass_ud);
     }
 }
 
@@ -416,10 +428,10 @@ static cf_status advance(cf_chat__decode *d, cf_error *err)
     }
     const cf_token *ids = ids_of(d) + d->n_given;
     size_t n = n_ids(d) - d->n_given;
+    const bool is_held = hold(d);
     d->n_given += n;
-    hold(d, true);
     cf_status st = cf_draft_next(d->c->draft, ids, n, &d->part, &d->needs_pass, err);
-    hold(d, false);
+    release(d, is_held);
     return st;
 }
 
@@ -624,9 +636,9 @@ cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st, cf_error *err
         out->timings.n_drafted = (uint32_t)counts.n_guessed;
         out->timings.n_accepted = (uint32_t)counts.n_accepted;
     }
-    hold(d, true);
+    const bool is_held = hold(d);
     cf_draft_end(d->c->draft);
-    hold(d, false);
+    release(d, is_held);
     out->usage.n_reply = n_reply;
     out->usage.n_total = out->usage.n_prompt + n_reply;
     if (st != CF_ENOMEM && !d->run->request->is_pending && (st == CF_OK || out->raw.n > 0)) {

@@ -75,13 +75,13 @@ struct cf_joint {
     size_t n_active, n_holding;
     bool is_busy, is_paused;
     /* Of the thread that computes. */
-    cost usual;         /* passes of replies alone */
+    cost usual;         /* passes of replies alone, beside no piece if it can be */
     uint64_t eldest;    /* when the first of the latest replies began */
     uint64_t served_us; /* when the last pass with replies ended */
     double took_us;     /* the last pass, but for a piece */
     uint64_t turn;      /* counts pieces */
     size_t piece;       /* rows of a long prompt in a pass */
-    double layer_us;    /* what its longest layer takes */
+    double layer;       /* four of five layers take less for each row of a piece */
 };
 
 cf_status cf_joint_new(cf_joint **out, cf_error *err)
@@ -277,18 +277,20 @@ static void drop_cancelled(cf_joint *j, const waiting *but)
  * that they may have beside replies; without `but`.  Locked. */
 static size_t choose(const cf_joint *j, const waiting *but, waiting *v[PARTS_MAX])
 {
-    size_t n = 0, left = SIZE_MAX;
+    size_t n = 0, n_replies = 0, left = SIZE_MAX;
     for (int is_prompt = 0; is_prompt < 2; is_prompt++) {
         for (waiting *w = j->first; w != NULL && n < PARTS_MAX && left > 0; w = w->next) {
             const bool is_next = w != but && !w->is_done && w->is_reply == !is_prompt;
             if (is_next && !(but != NULL && w->is_long) && !waits_for_alike(j, w)) {
                 v[n++] = w;
                 if (is_prompt) {
+                    left = n_replies > 0 && j->eldest <= w->asked_us && left > LONG ? LONG : left;
                     w->part.n_max = left < w->part.n ? left : 0;
                     left -= left < w->part.n ? left : w->part.n;
                 }
             }
         }
+        n_replies = n;
         left = but != NULL ? SHORT_ROWS : n > 0 ? ALONG : SIZE_MAX;
     }
     return n;
@@ -320,8 +322,9 @@ static void compute(waiting *const *v, cf_advance *parts, cf_status *st, size_t 
     }
 }
 
-/* A pass over others than a long prompt.  Locked before and after. */
-static void serve(cf_joint *j, waiting *const *v, size_t n)
+/* A pass over others than `but`, a long prompt that is being read; NULL: none is.
+ * Locked before and after. */
+static void serve(cf_joint *j, const waiting *but, waiting *const *v, size_t n)
 {
     cf_advance parts[PARTS_MAX];
     cf_status st[PARTS_MAX];
@@ -339,7 +342,7 @@ static void serve(cf_joint *j, waiting *const *v, size_t n)
     compute(v, parts, st, n);
     const uint64_t now = cf_os_monotonic_us();
     j->took_us = (double)(now - from);
-    if (n_replies == n) {
+    if (n_replies == n && (but == NULL || j->usual.n == 0)) {
         j->usual.v[j->usual.n++ % 3] = j->took_us;
     }
     j->served_us = n_replies > 0 ? now : j->served_us;
@@ -363,21 +366,25 @@ static double middle(const cost *c)
 static bool is_due(const cf_joint *j)
 {
     const double us = (double)(cf_os_monotonic_us() - j->served_us);
-    return us + j->layer_us > WAIT * middle(&j->usual);
+    return us + j->layer * (double)j->piece > WAIT * middle(&j->usual);
 }
 
 typedef struct piece {
     cf_joint *joint;
     const waiting *prompt;
-    uint64_t layer_from; /* when the layer at hand began */
-    double longest;      /* of the layers so far, microseconds */
+    size_t n_row;
+    uint64_t layer_from; /* when the layer at hand began; 0: none has */
 } piece;
 
-static void end_layer(piece *p)
+/* The longest layer says little: after a pass the first ones wait for replies that
+ * are sampling. */
+static void end_layer(const piece *p)
 {
     cf_joint *j = p->joint;
-    p->longest = fmax(p->longest, (double)(cf_os_monotonic_us() - p->layer_from));
-    j->layer_us = fmax(j->layer_us, p->longest);
+    const double us = (double)(cf_os_monotonic_us() - p->layer_from) / (double)p->n_row;
+    if (p->layer_from != 0) {
+        j->layer = j->layer == 0 ? us : j->layer * (us > j->layer ? 1.16 : 0.96);
+    }
 }
 
 /* Between two layers of a piece. */
@@ -395,7 +402,7 @@ static void pause(void *ud)
         gather(j);
         const size_t n = choose(j, p->prompt, v);
         if (n > 0) {
-            serve(j, v, n);
+            serve(j, p->prompt, v, n);
         }
     }
     pthread_mutex_unlock(&j->lock);
@@ -403,25 +410,25 @@ static void pause(void *ud)
 }
 
 /* Computes the next rows of a long prompt, and chooses how many come after them:
- * as many as the longest layer allows.  Locked before and after. */
+ * as many as a layer allows.  Locked before and after. */
 static void run_piece(cf_joint *j, waiting *w)
 {
-    piece p = {.joint = j, .prompt = w, .layer_from = cf_os_monotonic_us()};
-    const cf_pause between = {pause, &p};
     cf_advance part = w->part;
     part.n = part.n < j->piece ? part.n : j->piece;
     part.n_max = 0;
+    piece p = {.joint = j, .prompt = w, .n_row = part.n};
+    const cf_pause between = {pause, &p};
     pthread_mutex_unlock(&j->lock);
+    const uint64_t from = cf_os_monotonic_us();
     cf_status st = cf_batch_pass_between(&part, 1, &between, w->cancel, &w->err);
+    p.layer_from = p.layer_from != 0 ? p.layer_from : from; /* there was no pause */
     end_layer(&p);
     pthread_mutex_lock(&j->lock);
     settle(w, &part, st);
     w->turn = ++j->turn;
-    const double usual = middle(&j->usual);
-    const double fits = (double)part.n * (usual > 0 ? LAYER * usual / fmax(p.longest, 1) : 1);
-    const double next = fmin(fmax(fits, (double)part.n / 2), 2 * (double)part.n);
-    j->piece = (size_t)fmin(fmax(next, 1), PIECE_MAX);
-    j->layer_us = p.longest * (double)j->piece / (double)part.n;
+    const double rows = (double)part.n, usual = middle(&j->usual);
+    const double fits = usual > 0 && j->layer > 0 ? LAYER * usual / j->layer : rows;
+    j->piece = (size_t)fmin(fmax(fmin(fmax(fits, rows / 2), 2 * rows), 1), PIECE_MAX);
 }
 
 /* The prompt whose turn it is to be computed in pieces, because somebody is active
@@ -456,7 +463,7 @@ static void lead(cf_joint *j)
     j->piece = prompt != NULL ? j->piece : PIECE_FIRST;
     const size_t n = prompt == NULL || is_due(j) ? choose(j, prompt, v) : 0;
     if (n > 0) {
-        serve(j, v, n);
+        serve(j, prompt, v, n);
     } else if (prompt != NULL) {
         run_piece(j, prompt);
     }

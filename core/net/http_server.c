@@ -478,7 +478,6 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
                                   size_t *n_upload, void **con)
 {
     (void)url;
-    (void)version;
     cf_http_server *s = cls;
     request *r = *con;
     if (r == NULL) {
@@ -496,6 +495,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
         return MHD_YES;
     }
     r->in.body = cf_buf_str(&r->body);
+    r->in.takes_interim = strcmp(version, "HTTP/1.1") == 0;
     if (r->is_too_big) {
         fail(r, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", "the body of this request is too large");
     } else if (r->is_crowded) {

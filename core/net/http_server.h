@@ -44,6 +44,7 @@ typedef struct cf_http_request {
     size_t n_headers;
     cf_str body;
     int fd;                      /* of the connection, to notice a disconnect */
+    bool takes_interim;          /* HTTP/1.1: answers of 1xx may come before the answer */
     const atomic_bool *stopping; /* the server is shutting down: finish soon */
     bool used_token;             /* the client's key was the server's token */
     cf_arena *arena;             /* for the answer's headers */

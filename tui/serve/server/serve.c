@@ -25,8 +25,9 @@ static void embed(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
                                           : CF_SERVE_EMBED_OPENAI;
     cf_record *record = cf_record_begin(s->o.recorder, r, r->body, "");
     cf_cancel cancel = false;
-    cf_serve__client client;
-    cf_serve__watch(&client, r->fd, r->stopping, &cancel);
+    cf_serve__client client = {
+        .fd = r->fd, .takes_interim = r->takes_interim, .stopping = r->stopping, .cancel = &cancel};
+    cf_serve__watch(&client);
     cf_status st = cf_serve__embed(s->embedder, r->body, form, s->o.model, &cancel, &text, &err);
     cf_serve__unwatch(&client);
     if (st == CF_OK) {

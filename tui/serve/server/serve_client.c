@@ -1,6 +1,7 @@
 /*
  * serve_client.c - sees when nobody waits for an answer any more.
  */
+#include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -9,11 +10,32 @@
 
 enum { LOOK_MS = 100 };
 
-static bool is_gone(const cf_serve__client *c)
+/* A client that has ended its side may have left, or wait for the answer.  It is
+ * sent an interim answer, before the first byte of the answer itself: to one that
+ * has left the connection is reset. */
+static void probe(cf_serve__client *c)
+{
+    static const char interim[] = "HTTP/1.1 102 Processing\r\n\r\n";
+    if (c->lock_answer != NULL) {
+        pthread_mutex_lock(c->lock_answer);
+    }
+    if (c->takes_interim && (c->has_answer == NULL || !*c->has_answer)) {
+        (void)send(c->fd, interim, sizeof interim - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    if (c->lock_answer != NULL) {
+        pthread_mutex_unlock(c->lock_answer);
+    }
+    c->is_probed = true;
+}
+
+static bool is_gone(cf_serve__client *c)
 {
     char one;
-    return (c->stopping != NULL && atomic_load(c->stopping)) ||
-           (c->fd >= 0 && recv(c->fd, &one, 1, MSG_PEEK | MSG_DONTWAIT) == 0);
+    struct pollfd p = {.fd = c->fd};
+    if (!c->is_probed && c->fd >= 0 && recv(c->fd, &one, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+        probe(c);
+    }
+    return (c->stopping != NULL && atomic_load(c->stopping)) || poll(&p, 1, 0) > 0;
 }
 
 static void *look(void *ud)
@@ -37,10 +59,9 @@ static void *look(void *ud)
     return NULL;
 }
 
-void cf_serve__watch(cf_serve__client *c, int fd, const atomic_bool *stopping, cf_cancel *cancel)
+void cf_serve__watch(cf_serve__client *c)
 {
     cf_error ignored;
-    *c = (cf_serve__client){.fd = fd, .stopping = stopping, .cancel = cancel};
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->over, NULL);
     c->has_thread = cf_os_thread(&c->thread, look, c, &ignored) == CF_OK;

@@ -198,9 +198,14 @@ void cf_serve__echo_write(const cf_serve__echo *e, cf_wire_writer *w, uint32_t i
 /* ---- clients that leave (serve_client.c) -------------------------------- */
 
 typedef struct cf_serve__client {
-    int fd;                      /* < 0: unknown */
+    int fd; /* < 0: unknown */
+    bool takes_interim;
     const atomic_bool *stopping; /* the server ends; may be NULL */
     cf_cancel *cancel;
+    pthread_mutex_t *lock_answer; /* of has_answer; NULL: there is none yet */
+    const bool *has_answer;
+    /* Its own. */
+    bool is_probed;
     pthread_mutex_t lock;
     pthread_cond_t over;
     bool is_over; /* guarded */
@@ -208,8 +213,8 @@ typedef struct cf_serve__client {
     bool has_thread;
 } cf_serve__client;
 
-/* Sets *cancel once the client has left or the server ends, until unwatch(). */
-void cf_serve__watch(cf_serve__client *c, int fd, const atomic_bool *stopping, cf_cancel *cancel);
+/* Sets *c->cancel once the client has left or the server ends, until unwatch(). */
+void cf_serve__watch(cf_serve__client *c);
 void cf_serve__unwatch(cf_serve__client *c);
 
 /* ---- answers (serve_answer.c) ------------------------------------------- */

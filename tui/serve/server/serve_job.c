@@ -37,8 +37,7 @@ typedef struct job {
     cf_usage usage;
     cf_timings timings;
     cf_cancel cancel;
-    int fd; /* the client's */
-    const atomic_bool *stopping;
+    cf_serve__client client;
     cf_status st;
     cf_error err;
     cf_fault fault;
@@ -264,9 +263,8 @@ static void generate_prompt(job *j, choice *v, cf_arena *arena)
 static void generate(job *j)
 {
     choice v[CF_SERVE_N_MAX];
-    cf_serve__client client;
     const uint32_t n = j->asked.n * j->asked.n_given;
-    cf_serve__watch(&client, j->fd, j->stopping, &j->cancel);
+    cf_serve__watch(&j->client);
     memset(v, 0, sizeof v);
     for (uint32_t i = 0; i < n; i++) {
         v[i].j = j;
@@ -286,7 +284,7 @@ static void generate(job *j)
     for (uint32_t i = 0; i < n; i++) {
         cf_buf_deinit(&v[i].piece);
     }
-    cf_serve__unwatch(&client);
+    cf_serve__unwatch(&j->client);
 }
 
 /* Keeps the conversation for responses that go on from this one. */
@@ -362,8 +360,12 @@ static job *new_job(cf_serve *s, const cf_http_request *r)
         return NULL;
     }
     j->serve = s;
-    j->fd = r->fd;
-    j->stopping = r->stopping;
+    j->client = (cf_serve__client){.fd = r->fd,
+                                   .takes_interim = r->takes_interim,
+                                   .stopping = r->stopping,
+                                   .cancel = &j->cancel,
+                                   .lock_answer = &j->lock,
+                                   .has_answer = &j->has_any};
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->changed, NULL);
     for (int i = 0; i < CF_SERVE_N_MAX; i++) {

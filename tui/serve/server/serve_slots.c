@@ -2,6 +2,7 @@
  * serve_slots.c - timelines of the engine, and which request gets which.
  */
 #include <pthread.h>
+#include <string.h>
 
 #include "core/api/draft.h"
 #include "core/base/alloc.h"
@@ -18,6 +19,7 @@ struct cf_serve__slots {
     uint32_t n, n_ctx;
     uint64_t clock;
     atomic_uint n_replies; /* of all requests */
+    bool has_drafts;
 };
 
 cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine, const cf_core_options *core,
@@ -28,6 +30,7 @@ cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine, const cf
     if (s == NULL) {
         return cf_oom(err);
     }
+    s->has_drafts = strcmp(info.engine, "own") == 0;
     n = info.is_encoder ? 0 : n; /* no timeline runs on an encoder */
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->freed, NULL);
@@ -118,7 +121,7 @@ static cf_serve__slot *best(cf_serve__slots *s, bool is_busy, const cf_token *id
 static void begin(cf_serve__slots *s, cf_serve__slot *slot, const cf_serve__task *task)
 {
     atomic_fetch_add(&s->n_replies, task->n);
-    atomic_store(&slot->now.has_draft, true);
+    atomic_store(&slot->now.has_draft, s->has_drafts);
     cf_backend_core_set_draft(slot->backend, CF_DRAFT_DEFAULT);
     cf_serve__draft(s, slot, slot->backend);
     slot->is_busy = true;

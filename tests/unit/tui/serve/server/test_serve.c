@@ -2,7 +2,12 @@
  * test_serve.c - the built-in engine over HTTP: streams say what whole answers
  * say, company changes nothing, wrong requests get errors.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/base/base64.h"
 #include "core/base/os.h"
@@ -616,6 +621,36 @@ static void test_serve__slots(void **state)
     served_teardown(&f);
 }
 
+/* Sends a request, ends its own side, and reads the answer, for longer than the
+ * server needs to notice. */
+static void test_serve__answers_a_client_that_has_ended_its_side(void **state)
+{
+    (void)state;
+    static const char request[] = "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
+                                  "Connection: close\r\nContent-Length: 49\r\n\r\n"
+                                  "{\"prompt\":\"abc\",\"max_tokens\":240,\"n\":16,\"seed\":1}";
+    served f;
+    cf_buf answer = CF_BUF_INIT;
+    char some[4096];
+    ssize_t n;
+    served_setup(&f, "llama");
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)atoi(strrchr(f.url, ':') + 1)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(write(fd, request, sizeof request - 1), sizeof request - 1);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    while ((n = read(fd, some, sizeof some)) > 0) {
+        cf_buf_add(&answer, some, (size_t)n);
+    }
+    close(fd);
+    assert_non_null(strstr(cf_buf_cstr(&answer), "HTTP/1.1 200"));
+    assert_non_null(strstr(cf_buf_cstr(&answer), "\"completion_tokens\""));
+    cf_buf_deinit(&answer);
+    served_teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -634,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_serve__models_and_tokens),
         cmocka_unit_test(test_serve__embeddings),
         cmocka_unit_test(test_serve__slots),
+        cmocka_unit_test(test_serve__answers_a_client_that_has_ended_its_side),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
