@@ -91,7 +91,7 @@ MAIN_SRC      := tui/main.c
 EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
 EMBED_CORE      := core/schema/metaschemas.json
 EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
-EMBED_TUI       := $(sort $(wildcard tui/demo/*.json tui/demo/*.jsonl tui/demo/*.txt \
+EMBED_TUI       := $(sort $(wildcard tui/sys/*.txt tui/demo/*.json tui/demo/*.jsonl tui/demo/*.txt \
                    tui/page/*.css tui/*/*/*.css tui/*/*/*.jinja)) docs/licences.md
 # The model in the program; a tree without the file builds one without it.
 BUNDLED         := $(wildcard core/bundled/confab-tiny.gguf)

@@ -160,10 +160,16 @@ void cf_find_rows(cf_word_index *index, const cf_keymap *m, const cf_config *con
         find_table(index, m, cf_views[v]->commands, where);
     }
     for (size_t i = 0; cf_config_name(config, i) != NULL; i++) {
-        cf_buf line = CF_BUF_INIT, name = CF_BUF_INIT;
+        cf_buf line = CF_BUF_INIT, name = CF_BUF_INIT, help = CF_BUF_INIT;
         if (cf_config_show(config, cf_config_name(config, i), &line)) {
-            cf_buf_addf(&name, ":set %s", cf_config_name(config, i));
-            cf_word_index_add(index, "setting", "", cf_buf_cstr(&name), cf_buf_cstr(&line));
+            /* "NAME=VALUE  (from where)  help" */
+            const char *value = strchr(cf_buf_cstr(&line), '=') + 1;
+            const char *from = strstr(value, "  (") + 2;
+            cf_buf_addf(&name, ":set %s=VALUE", cf_config_name(config, i));
+            cf_buf_addf(&help, "%s; now %.*s", strchr(from, ')') + 3, (int)(from - 2 - value),
+                        value);
+            cf_word_index_add(index, "setting", "", cf_buf_cstr(&name), cf_buf_cstr(&help));
+            cf_buf_deinit(&help);
         }
         cf_buf_deinit(&line);
         cf_buf_deinit(&name);

@@ -4,11 +4,15 @@
 #include "tui/sys/word_index.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/alloc.h"
 
-enum { WHERE, KEYS, NAME, HELP, TEXTS };
+extern const unsigned char cf_embed_tui_sys_asked_txt[];
+
+enum { WHERE, KEYS, NAME, HELP, ASKED, TEXTS };
 
 struct cf_word_index_row {
     const char *text[TEXTS];
@@ -24,20 +28,6 @@ void cf_word_index_deinit(cf_word_index *f)
 {
     cf_arena_deinit(&f->arena);
     cf_free(f->row);
-}
-
-void cf_word_index_add(cf_word_index *f, const char *where, const char *keys, const char *name,
-                       const char *help)
-{
-    struct cf_word_index_row row = {{where, keys, name, help}};
-    for (int i = 0; i < TEXTS; i++) {
-        row.text[i] = cf_arena_strndup(&f->arena, row.text[i], strlen(row.text[i]));
-        f->failed = f->failed || row.text[i] == NULL;
-    }
-    f->failed = f->failed || !cf_grow(&f->row, &f->cap, f->n + 1, sizeof *f->row);
-    if (!f->failed) {
-        f->row[f->n++] = row;
-    }
 }
 
 static char lower(char c)
@@ -81,56 +71,242 @@ static int has_word(const char *text, cf_str word)
     return best;
 }
 
-static double weight_of(const struct cf_word_index_row *row, cf_str word)
+/* Appends the rest of each line of asked.txt that begins so and, unless `word` is
+ * empty, has it. */
+static void put_lines(cf_buf *out, const char *begin, cf_str word)
 {
-    return 3 * has_word(row->text[NAME], word) + has_word(row->text[HELP], word) +
-           0.5 * has_word(row->text[WHERE], word);
+    const char *text = (const char *)cf_embed_tui_sys_asked_txt;
+    size_t skip = strlen(begin);
+    for (size_t n; *text != '\0'; text += n + 1) {
+        const char *at = text;
+        cf_str w;
+        bool has = word.n == 0;
+        n = strcspn(text, "\n");
+        while (!has && next_word(&at, &w) && w.p < text + n) {
+            has = w.n == word.n && strncasecmp(w.p, word.p, w.n) == 0;
+        }
+        if (has && strncmp(text, begin, skip) == 0) {
+            cf_buf_addf(out, "%.*s ", (int)(n - skip), text + skip);
+        }
+    }
+}
+
+/* The words that people use for a row: those of "Chat :retry: again ...". */
+static void put_asked(cf_buf *out, const char *where, const char *name)
+{
+    static const char view[] = "workbench, ";
+    size_t n = strcspn(name, " =");
+    cf_buf row = CF_BUF_INIT;
+    if (strncmp(where, view, sizeof view - 1) == 0) {
+        where += sizeof view - 1;
+        cf_buf_addf(&row, "%s ", strcmp(where, "all views") == 0 ? "*" : where);
+    } else if (name[0] != '-' && name[n] != '\0') {
+        n += 1 + strcspn(name + n + 1, " =");
+    }
+    cf_buf_addf(&row, "%.*s: ", (int)n, name);
+    put_lines(out, cf_buf_cstr(&row), cf_str_from(""));
+    out->failed = out->failed || row.failed;
+    cf_buf_deinit(&row);
+}
+
+void cf_word_index_add(cf_word_index *f, const char *where, const char *keys, const char *name,
+                       const char *help)
+{
+    cf_buf asked = CF_BUF_INIT;
+    put_asked(&asked, where, name);
+    f->failed = f->failed || asked.failed;
+    struct cf_word_index_row row = {{where, keys, name, help, cf_buf_cstr(&asked)}};
+    for (int i = 0; i < TEXTS; i++) {
+        row.text[i] = cf_arena_strndup(&f->arena, row.text[i], strlen(row.text[i]));
+        f->failed = f->failed || row.text[i] == NULL;
+    }
+    f->failed = f->failed || !cf_grow(&f->row, &f->cap, f->n + 1, sizeof *f->row);
+    if (!f->failed) {
+        f->row[f->n++] = row;
+    }
+    cf_buf_deinit(&asked);
+}
+
+/* The same, 1 also for a word of the same meaning. */
+static int means(const char *text, cf_str word, const char *alike)
+{
+    int best = has_word(text, word);
+    cf_str w;
+    while (best == 0 && next_word(&alike, &w)) {
+        best = has_word(text, w) / 2;
+    }
+    return best;
+}
+
+static double weight_of(const struct cf_word_index_row *row, cf_str word, const char *alike)
+{
+    return 2.5 * (means(row->text[NAME], word, alike) + means(row->text[HELP], word, alike) +
+                  means(row->text[ASKED], word, alike)) +
+           means(row->text[WHERE], word, alike);
 }
 
 /* Words that questions have and that say nothing of their subject. */
-static const char fillers[] =
-    "a about an and another are at be by can command confab did do does for from get how i in is "
-    "it "
-    "its key me my of on one option or press setting should that the there this to use want was "
-    "what when where which who why will with you";
+static const char fillers[] = "a about aim able an and another any are at be by can command confab "
+                              "could did do does for from "
+                              "get good here hit how i if in into is it its key let like ll look "
+                              "may me must my need of on one "
+                              "option or please possible press right say setting should show so "
+                              "somehow suppose tell that the "
+                              "then there they this to use using want was way we what when where "
+                              "which who why will wish with "
+                              "would you";
 
-static void add_scores(const cf_word_index *f, cf_str word, double *score)
+/* What a row has of a question. */
+typedef struct tally {
+    double score;
+    unsigned n_words;
+} tally;
+
+/* A letter is a key between such words: "what does S do", "press S". */
+static const char before_key[] = "press pressed pressing hit key does letter";
+static const char after_key[] = "do in mean for on here twice end";
+
+/* Whether a row has a key that is written so: "S", "^L", "ctrl-l", "Enter". */
+static bool has_key(const char *keys, cf_str w)
+{
+    char control[8] = "";
+    bool is_control = (w.n == 2 && w.p[0] == '^') || (w.n == 6 && strncasecmp(w.p, "ctrl", 4) == 0);
+    if (is_control) {
+        snprintf(control, sizeof control, "<C-%c>", lower(w.p[w.n - 1]));
+        w = cf_str_from(control);
+    }
+    bool has = w.n > 2 && has_word(keys, w) == 2;
+    for (size_t n; *keys != '\0' && !has; keys += n + (keys[n] != '\0')) {
+        n = strcspn(keys, " ");
+        has = cf_str_eq(w, cf_str_make(keys, n));
+    }
+    return has;
+}
+
+/* The next word between blanks, without quotes and the marks of a sentence; empty
+ * at the end. */
+static cf_str next_token(const char **p)
+{
+    *p += strspn(*p, " \t\n\"'`");
+    cf_str w = cf_str_make(*p, strcspn(*p, " \t\n"));
+    *p += w.n;
+    while (w.n > 1 && w.p[0] != '<' && strchr("?.,!;:\"'`", w.p[w.n - 1]) != NULL) {
+        w.n--;
+    }
+    return w;
+}
+
+/* Whether a name begins with the word, one of "confab run" or ":set mouse" with
+ * both. */
+static bool is_called(const char *name, cf_str w, cf_str after)
+{
+    size_t n = strcspn(name, " =");
+    bool is = cf_str_eq(w, cf_str_make(name, n));
+    if (is && (cf_str_is(w, "confab") || cf_str_is(w, ":set"))) {
+        name += n + (name[n] != '\0');
+        is = cf_str_eq(after, cf_str_make(name, strcspn(name, " =")));
+    }
+    return is;
+}
+
+/* Rows whose key or name the question has come before all others. */
+static void add_called(const cf_word_index *f, const char *question, tally *rows)
+{
+    enum { CALLED = 40 };
+    cf_str before = cf_str_from(""), next = next_token(&question);
+    while (next.n > 0) {
+        cf_str w = next, letters;
+        const char *at = w.p;
+        next = next_token(&question);
+        cf_str after = next.n > 0 ? next : cf_str_from("end");
+        bool is_word = next_word(&at, &letters) && letters.p == w.p && letters.n >= w.n;
+        bool is_key =
+            !is_word || (has_word(before_key, before) == 2 && has_word(after_key, after) == 2);
+        for (size_t i = 0; i < f->n; i++) {
+            const char *const *t = f->row[i].text;
+            bool is_name = is_called(t[NAME], w, after) && (is_key || cf_str_is(w, "confab"));
+            rows[i].score += is_name || (is_key && has_key(t[KEYS], w)) ? CALLED : 0;
+        }
+        before = w;
+    }
+}
+
+static void add_word(const cf_word_index *f, cf_str word, cf_buf *alike, tally *rows)
 {
     size_t n = 0;
+    cf_buf_reset(alike);
+    put_lines(alike, "= ", word);
     for (size_t i = 0; i < f->n; i++) {
-        n += weight_of(&f->row[i], word) > 0;
+        n += weight_of(&f->row[i], word, cf_buf_cstr(alike)) > 0;
     }
     for (size_t i = 0; n > 0 && i < f->n; i++) {
-        score[i] += log(1 + (double)f->n / (double)n) * weight_of(&f->row[i], word);
+        double w = weight_of(&f->row[i], word, cf_buf_cstr(alike));
+        rows[i].score += log(1 + (double)f->n / (double)n) * w;
+        rows[i].n_words += w > 0;
     }
+}
+
+/* Rows that have most of the words come first, options and the manual last. */
+static cf_status add_words(const cf_word_index *f, const char *question, tally *rows, cf_error *err)
+{
+    cf_buf alike = CF_BUF_INIT;
+    unsigned n = 0;
+    cf_str word;
+    while (next_word(&question, &word)) {
+        bool is_letter_alone = word.n == 1 && (word.p[0] < '0' || word.p[0] > '9');
+        if (!is_letter_alone && has_word(fillers, word) < 2) {
+            add_word(f, word, &alike, rows);
+            n++;
+        }
+    }
+    for (size_t i = 0; i < f->n; i++) {
+        const char *where = f->row[i].text[WHERE];
+        bool is_late = strncmp(where, "option", 6) == 0 || strncmp(where, "manual", 6) == 0;
+        rows[i].score *= sqrt((double)rows[i].n_words / (n > 0 ? n : 1)) * (is_late ? 0.7 : 1);
+    }
+    cf_status st = cf_buf_check(&alike, err);
+    cf_buf_deinit(&alike);
+    return st;
 }
 
 cf_status cf_word_index_write(const cf_word_index *f, const char *question, size_t max, cf_buf *out,
                               cf_error *err)
 {
-    double *score = f->failed ? NULL : cf_calloc(f->n + 1, sizeof *score);
-    cf_str word;
-    if (score == NULL) {
+    tally *rows = f->failed ? NULL : cf_calloc(f->n + 1, sizeof *rows);
+    if (rows == NULL) {
         return cf_oom_for(err, "the search");
     }
-    while (next_word(&question, &word)) {
-        if (has_word(fillers, word) < 2) {
-            add_scores(f, word, score);
-        }
-    }
-    for (size_t k = 0; k < max; k++) {
-        size_t best = f->n; /* of equal ones the first */
-        for (size_t i = 0; i < f->n; i++) {
-            best = score[i] > score[best] ? i : best;
+    cf_status st = add_words(f, question, rows, err);
+    add_called(f, question, rows);
+    for (size_t k = 0; k < max && st == CF_OK; k++) {
+        size_t best = max == SIZE_MAX ? k : f->n; /* of equal ones the first */
+        for (size_t i = 0; i < f->n && max != SIZE_MAX; i++) {
+            best = rows[i].score > rows[best].score ? i : best;
         }
         if (best == f->n) {
             break;
         }
         const char *const *t = f->row[best].text;
-        cf_buf_addf(out, "%s%s%s  (%s)\n    %s\n", t[KEYS], t[KEYS][0] != '\0' ? "  " : "", t[NAME],
-                    t[WHERE], t[HELP]);
-        score[best] = 0;
+        cf_buf_addf(out, "%s%s%s  (%s)\n    %.200s%s\n", t[KEYS], t[KEYS][0] != '\0' ? "  " : "",
+                    t[NAME], t[WHERE], t[HELP], strlen(t[HELP]) > 200 ? " ..." : "");
+        rows[best].score = 0;
     }
-    cf_free(score);
-    return cf_buf_check(out, err);
+    cf_free(rows);
+    return st != CF_OK ? st : cf_buf_check(out, err);
+}
+
+cf_status cf_word_index_answer(const cf_word_index *f, const char *question, cf_buf *out,
+                               cf_error *err)
+{
+    enum { ROWS_MAX = 4 };
+    size_t before = out->n, max = question[strspn(question, " ")] != '\0' ? ROWS_MAX : SIZE_MAX;
+    cf_buf key = CF_BUF_INIT;
+    cf_status st = cf_word_index_write(f, question, max, out, err);
+    if (st == CF_OK && out->n == before) {
+        st = cf_word_index_write(f, ":help", 1, &key, err);
+        cf_buf_addf(out, "%s; %.*s lists the keys and commands of a view.\n", CF_NOTHING_FOUND,
+                    (int)strcspn(cf_buf_cstr(&key), " \n"), cf_buf_cstr(&key));
+    }
+    cf_buf_deinit(&key);
+    return st != CF_OK ? st : cf_buf_check(out, err);
 }

@@ -6,7 +6,8 @@
  * Knows: names, keys and help texts.  Does not know: what they do.
  *
  * A word counts the more, the fewer rows have it, and more in a name than in the
- * help text.  "How", "the" and words like them count nothing.
+ * help text.  "How", "the" and words like them count nothing.  A key ("press S",
+ * "^L", "]d") or a name (":retry", "--no-store", "confab run") counts most.
  *
  * Memory:   owns copies of the rows; without memory for one, the search fails.
  */
@@ -30,9 +31,16 @@ void cf_word_index_deinit(cf_word_index *f);
 void cf_word_index_add(cf_word_index *f, const char *where, const char *keys, const char *name,
                        const char *help);
 
-/* Appends at most `max` rows, two lines each: keys, name and where; help.
- * Nothing where no row has one of the words.  CF_ENOMEM. */
+/* Appends at most `max` rows, two lines each: keys, name and where; help, of a
+ * long one the beginning.  Nothing where no row has one of the words; with
+ * SIZE_MAX all rows.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_word_index_write(const cf_word_index *f, const char *question, size_t max,
                                           cf_buf *out, cf_error *err);
+
+/* The same as an answer: the best rows; of a question without a word all; where
+ * nothing is found, a line that begins so and names the key of ":help". */
+#define CF_NOTHING_FOUND "Nothing is found"
+CF_MUST_USE cf_status cf_word_index_answer(const cf_word_index *f, const char *question,
+                                           cf_buf *out, cf_error *err);
 
 #endif

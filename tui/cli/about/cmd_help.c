@@ -7,8 +7,6 @@
 #include "tui/cli/shell/man.h"
 #include "tui/sys/paths.h"
 
-enum { ROWS_MAX = 8 };
-
 typedef struct asked {
     bool is_man, searches;
 } asked;
@@ -17,7 +15,9 @@ static const cf_opt_row options[] = {
     {"--man", 0, CF_OPT_FLAG, offsetof(asked, is_man), NULL, "print the whole man page in mdoc(7)",
      0},
     {"--search", 0, CF_OPT_FLAG, offsetof(asked, searches), NULL,
-     "search commands, options, keys and settings for the words that follow", 0},
+     "search commands, options, keys, settings and the manual for the words that follow; "
+     "without words, print all",
+     0},
     CF_OPT_ROWS_END,
 };
 
@@ -25,7 +25,7 @@ static void find_options(cf_word_index *index, const char *where, const cf_opt *
 {
     for (const cf_opt *o = table; o != NULL && o->name != NULL; o++) {
         char name[128];
-        snprintf(name, sizeof name, "%s %s", o->name, o->value != NULL ? o->value : "");
+        snprintf(name, sizeof name, o->value != NULL ? "%s %s" : "%s", o->name, o->value);
         cf_word_index_add(index, where, "", name, o->help);
     }
 }
@@ -37,7 +37,8 @@ static void find_command(void *ud, const cf_cli_command *c, const cf_opt *own, c
     if (c == cf_cli_commands[0]) {
         find_options(index, "option, all commands", common);
     }
-    snprintf(name, sizeof name, "confab %s %s", c->name, c->arguments);
+    snprintf(name, sizeof name, "confab %s%s%s", c->name, c->arguments[0] != '\0' ? " " : "",
+             c->arguments);
     cf_word_index_add(index, "command line", "", name, c->summary);
     snprintf(name, sizeof name, "option of confab %s", c->name);
     find_options(index, name, own);
@@ -60,13 +61,14 @@ static int search(const cf_cli *cli)
         cf_paths_deinit(&paths);
     }
     cf_cli_each_command(find_command, &index);
-    CF_THEN(st, cf_word_index_write(&index, cf_buf_cstr(&words), ROWS_MAX, &out, &err));
+    cf_man_find(&index);
+    CF_THEN(st, cf_word_index_answer(&index, cf_buf_cstr(&words), &out, &err));
     fputs(cf_buf_cstr(&out), stdout);
-    int status = st != CF_OK ? cf_cli_fail(cli, &err) : out.n > 0 ? CF_EXIT_OK : CF_EXIT_FINDING;
+    bool is_found = !cf_str_begins(cf_buf_str(&out), CF_NOTHING_FOUND);
     cf_buf_deinit(&words);
     cf_buf_deinit(&out);
     cf_word_index_deinit(&index);
-    return status;
+    return st != CF_OK ? cf_cli_fail(cli, &err) : is_found ? CF_EXIT_OK : CF_EXIT_FINDING;
 }
 
 static int run_help(cf_cli *cli, void *state)
@@ -77,7 +79,7 @@ static int run_help(cf_cli *cli, void *state)
         return CF_EXIT_OK;
     }
     if (a->searches) {
-        return cli->n_args > 0 ? search(cli) : cf_cli_usage(cli, "--search takes words");
+        return search(cli);
     }
     if (cli->n_args > 1) {
         return cf_cli_usage(cli, "takes one command");

@@ -108,50 +108,77 @@ static const char head[] =
     "and left unchanged otherwise.\n"
     ".Sh COMMON OPTIONS\n";
 
-static const char tail[] =
-    ".Sh ENVIRONMENT\n"
-    ".Bl -tag -width Ds\n"
-    ".It Ev XDG_CONFIG_HOME , XDG_DATA_HOME , XDG_STATE_HOME , XDG_CACHE_HOME\n"
-    "Where files are kept; see\n"
-    ".Nm Ic paths .\n"
-    ".It Ev CONFAB_API_KEY , CONFAB_API_MODEL\n"
-    "Key and model name for a server that\n"
-    ".Fl m\n"
-    "names; the key is never stored or logged.\n"
-    ".It Ev CONFAB_MODEL\n"
-    "The model where\n"
-    ".Fl m\n"
-    "is not given; overrides confabrc.\n"
-    ".It Ev NO_COLOR , CLICOLOR , CLICOLOR_FORCE\n"
-    "NO_COLOR, and 0 in CLICOLOR, turn colours off; CLICOLOR_FORCE turns them\n"
-    "on where the output is not a terminal.\n"
-    "The option\n"
-    ".Fl \\-color\n"
-    "overrides them.\n"
-    ".It Ev VISUAL , EDITOR , TMPDIR\n"
-    "The editor for texts, and the folder for its private copy.\n"
-    ".It Ev COLUMNS\n"
-    "The width of\n"
-    ".Nm Ic diff Fl \\-side .\n"
-    ".It Ev CONFAB_NOW\n"
-    "For tests: a fixed time such as 2025-01-02T03:04:05Z.\n"
-    ".It Ev CONFAB_SEED_IDS\n"
-    "For tests: a number that makes identifiers and fresh seeds repeatable.\n"
-    ".El\n"
-    ".Sh FILES\n"
-    ".Bl -tag -width Ds\n"
-    ".It Pa ~/.config/confab/confabrc\n"
-    "Configuration: lines such as\n"
-    ".Ql set model=FILE ,\n"
-    "which hold for every command; options override them.\n"
-    ".It Pa ~/.local/share/confab/confab.db\n"
-    "Saved conversations.\n"
-    ".It Pa ~/.local/state/confab/\n"
-    "History of : and / lines, the text copied last, and mocks, commands and\n"
-    "policies of tools.\n"
-    ".It Pa ~/.cache/confab/\n"
-    "Reserved for files that can be made again; not used yet.\n"
-    ".El\n"
+/* ---- what the tables of commands do not have ------------------------------- */
+
+static const struct manual_row {
+    const char *where, *macro, *name, *help;
+} manual[] = {
+#define ROW(name, help) {"manual, environment", "Ev ", name, help},
+    ROW("XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
+        "where files are kept; see confab paths") ROW("CONFAB_API_KEY, CONFAB_API_MODEL",
+                                                      "key and model name for a server that -m "
+                                                      "names; the key is never stored or logged")
+        ROW("CONFAB_MODEL", "the model where -m is not given; overrides confabrc") ROW(
+            "NO_COLOR, CLICOLOR, CLICOLOR_FORCE",
+            "NO_COLOR, and 0 in CLICOLOR, turn colours off; CLICOLOR_FORCE turns them on where the "
+            "output is not a terminal. The option --color overrides them")
+            ROW("VISUAL, EDITOR, TMPDIR",
+                "the editor for texts, and the folder for its private copy")
+                ROW("COLUMNS", "the width of confab diff --side")
+                    ROW("CONFAB_NOW", "for tests: a fixed time such as 2025-01-02T03:04:05Z") ROW(
+                        "CONFAB_SEED_IDS",
+                        "for tests: a number that makes identifiers and fresh seeds repeatable")
+#undef ROW
+#define ROW(name, help) {"manual, files", "Pa ", name, help},
+                        ROW("~/.config/confab/confabrc",
+                            "configuration: lines such as 'set model=FILE', which hold "
+                            "for every command; options override them")
+                            ROW("~/.local/share/confab/confab.db", "saved conversations") ROW(
+                                "~/.local/state/confab/",
+                                "history of : and / lines, the text copied last, and mocks, "
+                                "commands and policies of tools")
+                                ROW("~/.cache/confab/",
+                                    "reserved for files that can be made again; not used yet")
+#undef ROW
+#define ROW(number, help) {"manual, exit status", "", "exit status " number, help},
+                                    ROW("0", "success") ROW(
+                                        "1",
+                                        "a finding: a difference, a lint error, a failed check")
+                                        ROW("2", "a usage error") ROW("3", "a bad input file")
+                                            ROW("4",
+                                                "an engine error, or output that cannot be written")
+                                                ROW("5", "not saved: the answer is complete and "
+                                                         "the history is not")
+                                                    ROW("130", "interrupted")
+#undef ROW
+};
+
+enum { MANUAL_ROWS = sizeof manual / sizeof manual[0] };
+
+static void put_manual(FILE *to, const char *title, const char *where)
+{
+    fprintf(to, ".Sh %s\n.Bl -tag -width Ds\n", title);
+    for (size_t i = 0; i < MANUAL_ROWS; i++) {
+        const struct manual_row *row = &manual[i];
+        if (strcmp(row->where, where) == 0) {
+            fprintf(to, ".It %s", row->macro);
+            put_argument(to, row->macro[0] != '\0' ? row->name : strrchr(row->name, ' ') + 1);
+            fputc('\n', to);
+            put_text(to, row->help);
+            fputs(".\n", to);
+        }
+    }
+    fputs(".El\n", to);
+}
+
+void cf_man_find(cf_word_index *index)
+{
+    for (size_t i = 0; i < MANUAL_ROWS; i++) {
+        cf_word_index_add(index, manual[i].where, "", manual[i].name, manual[i].help);
+    }
+}
+
+static const char examples[] =
     ".Sh EXAMPLES\n"
     "Describe a model file and the memory it needs for 4096 tokens:\n"
     ".Dl confab model --ctx 4096 model.gguf\n"
@@ -164,24 +191,7 @@ static const char tail[] =
     ".Dl confab complete -m model.gguf -n 10 --trace 5 'Once upon a time,'\n"
     ".Pp\n"
     "Render a context with a template to the exact prompt:\n"
-    ".Dl confab render -t template.jinja context.json\n"
-    ".Sh EXIT STATUS\n"
-    ".Bl -tag -width 130 -compact\n"
-    ".It 0\n"
-    "Success.\n"
-    ".It 1\n"
-    "A finding: a difference, a lint error, a failed check.\n"
-    ".It 2\n"
-    "A usage error.\n"
-    ".It 3\n"
-    "A bad input file.\n"
-    ".It 4\n"
-    "An engine error, or output that cannot be written.\n"
-    ".It 5\n"
-    "Not saved: the answer is complete and the history is not.\n"
-    ".It 130\n"
-    "Interrupted.\n"
-    ".El\n";
+    ".Dl confab render -t template.jinja context.json\n";
 
 /* ---- keys of the workbench ---------------------------------------------- */
 
@@ -243,5 +253,8 @@ void cf_man_page(FILE *to, const cf_cli_screen *screen)
     fputs(".Sh COMMANDS\n", to);
     cf_cli_each_command(write_command, to);
     put_workbench(to, screen);
-    fputs(tail, to);
+    put_manual(to, "ENVIRONMENT", "manual, environment");
+    put_manual(to, "FILES", "manual, files");
+    fputs(examples, to);
+    put_manual(to, "EXIT STATUS", "manual, exit status");
 }

@@ -13,4 +13,7 @@
 /* The whole page. */
 void cf_man_page(FILE *to, const cf_cli_screen *screen);
 
+/* Adds its variables, files and exit statuses. */
+void cf_man_find(cf_word_index *index);
+
 #endif

@@ -1,6 +1,8 @@
 /*
  * test_word_index.c - rows found by words.
  */
+#include <string.h>
+
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
 #include "tui/sys/word_index.h"
@@ -45,6 +47,49 @@ static void test_word_index__nothing(void **state)
     finds("overlay", 0, "");
 }
 
+/* A key or a name comes before all words; a letter is a key between such as
+ * "does" and "do" only. */
+static void test_word_index__keys_and_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *question, *want;
+    } t[] = {
+        {"what does H do?", "H  :overlay"},   {"I pressed 'w' twice", "w  :surprise"},
+        {"the reply of :overlay", "H  :ove"}, {"tokens, probability: a surprise", "w  :"},
+        {"press H tokens surprise", "w  :"},  {"regenerate that answer", "r  :retry"},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+        cf_word_index index;
+        cf_buf out = CF_BUF_INIT;
+        cf_error err;
+        fill(&index);
+        T_OK(cf_word_index_write(&index, t[i].question, 1, &out, &err), err);
+        T_TEXT(out.p, strlen(t[i].want), t[i].want);
+        cf_buf_deinit(&out);
+        cf_word_index_deinit(&index);
+    }
+}
+
+static void test_word_index__answers(void **state)
+{
+    (void)state;
+    cf_word_index index;
+    cf_buf out = CF_BUF_INIT;
+    cf_error err;
+    fill(&index);
+    cf_word_index_add(&index, "all views", "<F2> ?", ":help [TOPIC]", "keys");
+    T_OK(cf_word_index_answer(&index, "zebra", &out, &err), err);
+    assert_string_equal(cf_buf_cstr(&out),
+                        CF_NOTHING_FOUND "; <F2> lists the keys and commands of a view.\n");
+    cf_buf_reset(&out);
+    T_OK(cf_word_index_answer(&index, " ", &out, &err), err);
+    assert_non_null(strstr(cf_buf_cstr(&out), ":overlay"));
+    assert_non_null(strstr(cf_buf_cstr(&out), ":help"));
+    cf_buf_deinit(&out);
+    cf_word_index_deinit(&index);
+}
+
 static cf_status search(void *ud)
 {
     cf_word_index index;
@@ -71,6 +116,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_word_index__best_first),
         cmocka_unit_test(test_word_index__nothing),
+        cmocka_unit_test(test_word_index__keys_and_names),
+        cmocka_unit_test(test_word_index__answers),
         cmocka_unit_test(test_word_index__no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

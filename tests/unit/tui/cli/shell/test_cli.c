@@ -265,9 +265,14 @@ static void test_cli__options_before_the_command(void **state)
          0,
          "w  :surprise  (workbench, Tokens)\n",
          ""},
-        {{"help", "--search", "longest reply", NULL}, 0, ":set max_tokens  (setting)\n", ""},
-        {{"help", "--search", "zebra", NULL}, 1, "", ""},
-        {{"help", "--search", NULL}, 2, "", "--search takes words"},
+        {{"help", "--search", "longest reply", NULL}, 0, ":set max_tokens=VALUE  (setting)\n", ""},
+        {{"help", "--search", "exit status 3", NULL},
+         0,
+         "exit status 3  (manual, exit status)\n",
+         ""},
+        {{"help", "--search", "what", "does", "confab", "lint", "do", NULL}, 0, "confab lint ", ""},
+        {{"help", "--search", "zebra", NULL}, 1, "Nothing is found; ? lists", ""},
+        {{"help", "--search", NULL}, 0, ":set mouse=VALUE  (setting)\n", ""},
         {{"help", "run", "chat", NULL}, 2, "", "takes one command"},
     };
     check_printed(t, sizeof t / sizeof t[0]);
