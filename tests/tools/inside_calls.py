@@ -187,7 +187,7 @@ def fail(confab, tools):
                 margins.append(row["margin"])
                 for way in ("hide", "move", "steer"):
                     flips[way] += way in row
-                flips["description"] += row.get("hide", {}).get("part") == "field"
+                flips["field"] += row.get("hide", {}).get("part") == "field"
                 lens = confab.inside("lens", uuid)
                 ranks = {t["token"]["id"]: t for t in lens["tokens"]}
                 mine, theirs = ranks[row["token"]["id"]], ranks[lens["for"]["id"]]
@@ -202,7 +202,7 @@ def fail(confab, tools):
               f"{statistics.median(margins):.2f}, largest {max(margins):.2f}\n"
               f"the written one is the best from layer {min(turned)} to {max(turned)} on (median "
               f"{statistics.median(turned):g}); the right one ahead in a later layer: {ahead}\n"
-              f"flipped by hiding a part: {flips['hide']} (a field: {flips['description']}), by "
+              f"flipped by hiding a part: {flips['hide']} (a field: {flips['field']}), by "
               f"moving: {flips['move']}, by steering: {flips['steer']}")
 
 

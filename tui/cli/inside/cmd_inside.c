@@ -464,7 +464,7 @@ static const cf_opt_row options[] = {
     {"--against", 0, CF_OPT_STR, offsetof(command, against), "TEXT",
      "the token to compare it with (default: the best alternative)", 0},
     {"--by", 0, CF_OPT_STR, offsetof(command, by), "KIND",
-     "parts: message, tool, sentence, word, template, or several with commas (default: "
+     "parts: message, tool, field, sentence, word, template, or several with commas (default: "
      "message,tool)",
      0},
     {"--hide", 0, CF_OPT_LIST, offsetof(command, hide), "PART",

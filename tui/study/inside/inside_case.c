@@ -510,20 +510,21 @@ static cf_status tokenise(cf_inside_case *c, const char *text, cf_token_list *ou
     return out->n > 0 ? CF_OK : cf_fail(err, CF_EINVAL, "the text to look for is empty");
 }
 
-/* Tokens that both texts begin with go into the timeline. */
+/* Tokens that both texts begin with go into the timeline, in place of what is
+ * there: positions of parts stay where they are. */
 static cf_status insert(cf_inside_case *c, const cf_token_list *text, size_t n, cf_error *err)
 {
-    cf_token *ids = cf_arena_calloc(&c->arena, c->at + n + 2, sizeof *ids);
+    cf_token *ids = cf_arena_calloc(&c->arena, c->n + n + 1, sizeof *ids);
     if (ids == NULL) {
         return cf_oom_for(err, "the ids");
     }
-    memcpy(ids, c->ids, (c->at + (size_t)1) * sizeof *ids);
+    memcpy(ids, c->ids, c->n * sizeof *ids);
     for (size_t i = 0; i < n; i++) {
         ids[c->at + 1 + i] = text->v[i].id;
     }
     c->ids = ids;
     c->at += (uint32_t)n;
-    c->n = c->at + (size_t)1;
+    c->n = c->at + (size_t)1 > c->n ? c->at + (size_t)1 : c->n;
     return check_length(c, err);
 }
 

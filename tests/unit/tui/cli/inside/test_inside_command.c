@@ -206,6 +206,23 @@ static void test_inside__patches_a_context_into_ids(void **state)
     json_decref(v);
 }
 
+/* Two texts may begin alike in the middle of a prompt: what is asked is after that,
+ * and parts further on can still be named. */
+static void test_inside__texts_part_in_the_middle(void **state)
+{
+    (void)state;
+    NEEDS_MODEL();
+    const char *path = store_dir_put_text("time.json", with_time);
+    json_t *v =
+        ANSWER("without", path, "--at", "20", "--for", "confab run", "--against", "confab lint");
+    const json_t *rows = json_object_get(v, "rows");
+    assert_true(number(v, "at") > 20);
+    assert_int_equal(json_array_size(rows), 4);
+    const json_t *message = row_of(rows, "change", "message 1 (user)");
+    assert_true(number(message, "margin") == number(json_array_get(rows, 0), "margin"));
+    json_decref(v);
+}
+
 /* ---- why a tool was called, or not --------------------------------------- */
 
 #define TEXT(name) "\"" name "\":{\"type\":\"string\",\"description\":"
@@ -284,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_inside__lens_and_margin_agree),
         cmocka_unit_test(test_inside__patch_finds_the_declaration),
         cmocka_unit_test(test_inside__patches_a_context_into_ids),
+        cmocka_unit_test(test_inside__texts_part_in_the_middle),
         cmocka_unit_test(test_inside__tools_say_what_flips),
         cmocka_unit_test(test_inside__requests),
         cmocka_unit_test(test_inside__refuses),
