@@ -476,12 +476,12 @@ static void put_warning(cf_buf *out, const json_t *env)
     json_object_foreach(cf_json_ref(env), key, v)
     {
         if (is_risky(key)) {
-            cf_buf_adds(out, is_first ? " (another program may run: the file sets " : ", ");
+            cf_buf_adds(out, is_first ? "(another program may run: the file sets " : ", ");
             cf_buf_adds(out, key);
             is_first = false;
         }
     }
-    cf_buf_adds(out, is_first ? "" : ")");
+    cf_buf_adds(out, is_first ? "" : ") ");
 }
 
 /* Names and values, those of variables as "${NAME}". */
@@ -516,6 +516,7 @@ void cf_mcp_config_show(cf_buf *out, const json_t *config)
     const json_t *words = json_object_get(config, "command");
     cf_str url = cf_json_get_str(config, "url");
     cf_str cwd = cf_json_get_str(config, "cwd");
+    put_warning(out, json_object_get(config, "env")); /* first: long arguments cannot hide it */
     cf_buf_add(out, url.n > 0 ? url.p : "", url.n);
     for (size_t i = 0; i < json_array_size(words); i++) {
         cf_buf_adds(out, i > 0 ? " " : "");
@@ -524,7 +525,6 @@ void cf_mcp_config_show(cf_buf *out, const json_t *config)
     if (cwd.n > 0) {
         cf_buf_addf(out, " (in %.*s)", (int)cwd.n, cwd.p);
     }
-    put_warning(out, json_object_get(config, "env"));
     put_values(out, config, "env", "=");
     put_values(out, config, "headers", ": ");
 }

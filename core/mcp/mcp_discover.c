@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/mcp/mcp_oauth.h"
+#include "core/net/origin.h"
 
 enum { OK = 200, SHOWN_MAX = 120 };
 
@@ -65,6 +66,10 @@ static cf_status find_document(cf_mcp__oauth *o, const cf_buf *origin, const cf_
     cf_str told = cf_json_get_str(o->challenge, "resource_metadata");
     if (told.n > 0) {
         cf_buf url = CF_BUF_INIT;
+        if (!cf_origin_is_same(told.p, own_url(o))) { /* the user has not been asked yet */
+            return cf_fail(err, CF_EINVAL, "the metadata is of another server: %.*s",
+                           (int)(told.n < SHOWN_MAX ? told.n : SHOWN_MAX), told.p);
+        }
         cf_buf_add(&url, told.p, told.n);
         cf_status st = look(o, &url, &o->resource, err);
         cf_buf_deinit(&url);

@@ -167,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         with LOCK:
             held = ACCESS.get(token)
         if held is None:
-            where = "http://far.example/x" if MODE == "far" else \
+            where = "https://far.example/x" if MODE == "far" else \
                 self.base() + "/.well-known/oauth-protected-resource/mcp"
             self.send(401, WWW_Authenticate='Bearer resource_metadata="%s"' % where)
             return

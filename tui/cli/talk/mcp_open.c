@@ -18,6 +18,12 @@ static void show(const char *before, cf_str text)
 {
     cf_note_text(before,
                  cf_str_make(text.n > 0 ? text.p : "", text.n < SHOWN_MAX ? text.n : SHOWN_MAX));
+    if (text.n > SHOWN_MAX) { /* what is asked about may be in the rest */
+        cf_buf more = CF_BUF_INIT;
+        cf_buf_addf(&more, "%zu bytes more", text.n - SHOWN_MAX);
+        cf_note_text("[cut] ", cf_buf_str(&more));
+        cf_buf_deinit(&more);
+    }
 }
 
 static void show_progress(const cf_mcp_event *ev)

@@ -3,7 +3,6 @@
  */
 #include "tui/serve/proxy/otlp.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os_append.h"
 #include "core/json/json.h"
 #include "storage/trail.h"
 #include "tui/serve/record/record_impl.h"
@@ -42,11 +42,10 @@ static bool write_all(int fd, const char *p, size_t n)
 static cf_status append(const cf_otlp *o, const char *line, size_t n, cf_error *err)
 {
     struct stat s;
-    int fd = open(o->o.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0 || fstat(fd, &s) != 0) {
-        if (fd >= 0) {
-            close(fd);
-        }
+    int fd;
+    CF_TRY(cf_os_append_open(&fd, o->o.path, err));
+    if (fstat(fd, &s) != 0) {
+        close(fd);
         return cf_fail(err, CF_EIO, "%s cannot be written", o->o.path);
     }
     cf_status st = CF_OK;

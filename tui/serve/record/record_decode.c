@@ -7,7 +7,9 @@
 #include "core/base/alloc.h"
 #include "tui/serve/record/record_impl.h"
 
-enum { DECODED_MAX = 64 << 20, STEP = 64 << 10 };
+/* Values of JSON take a hundred times their bytes in memory: what is packed denser
+ * than text is refused. */
+enum { DECODED_MAX = 64 << 20, PLAIN_MAX = 1 << 20, RATIO_MAX = 100, STEP = 64 << 10 };
 
 static voidpf zalloc(voidpf ud, uInt n, uInt size)
 {
@@ -39,6 +41,9 @@ static cf_status inflate_all(z_stream *z, cf_buf *room, cf_error *err)
         }
         if (rc != Z_OK) {
             return cf_fail(err, CF_EFORMAT, "the body's gzip is damaged");
+        }
+        if (room->n > PLAIN_MAX && room->n / RATIO_MAX > z->total_in) {
+            return cf_fail(err, CF_ELIMIT, "a body that is packed more than %d times", RATIO_MAX);
         }
         if (room->n > DECODED_MAX) {
             return cf_fail(err, CF_ELIMIT, "a body of more than %d MiB", DECODED_MAX >> 20);

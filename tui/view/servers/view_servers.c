@@ -413,13 +413,17 @@ static void draw_start_question(cf_app *app, cf_grid *g, cf_rect r)
     cf_mcp_config_show(&text, v.config);
     cf_grid_put(g, in.x, in.y, in.w, v.name, CF_STYLE_TOOL | CF_BOLD);
     int y = 1;
+    bool is_cut = false;
     for (size_t at = 0; at < text.n && y < in.h - 1; y++) {
         size_t n = text.n - at < (size_t)in.w ? text.n - at : (size_t)in.w;
         cf_grid_put(g, in.x, in.y + y, in.w, cf_str_make(text.p + at, n), CF_STYLE_NORMAL);
         at += n;
+        is_cut = at < text.n;
     }
     cf_grid_puts(g, in.x, in.y + in.h - 1, in.w,
-                 "It is a program of others and can do all that you may do.", CF_STYLE_DIM);
+                 is_cut ? "There is more of this line than fits here: read the file first."
+                        : "It is a program of others and can do all that you may do.",
+                 is_cut ? CF_STYLE_ERROR : CF_STYLE_DIM);
     cf_buf_deinit(&text);
 }
 

@@ -84,8 +84,8 @@ static void test_mcp_names__shown(void **state)
     check_shown(
         "{\"command\":\"x\",\"cwd\":\"/d\",\"env\":{\"LD_PRELOAD\":\"/tmp/e.so\","
         "\"PATHS\":\"1\",\"PATH\":\"/tmp\",\"NODE_OPTIONS\":\"-r e\",\"PYTHONSTARTUP\":\"e\"}}",
-        "x (in /d) (another program may run: the file sets LD_PRELOAD, PATH, NODE_OPTIONS, "
-        "PYTHONSTARTUP) (with LD_PRELOAD=/tmp/e.so, PATHS=1, PATH=/tmp, "
+        "(another program may run: the file sets LD_PRELOAD, PATH, NODE_OPTIONS, "
+        "PYTHONSTARTUP) x (in /d) (with LD_PRELOAD=/tmp/e.so, PATHS=1, PATH=/tmp, "
         "NODE_OPTIONS='-r e', PYTHONSTARTUP=e)");
     check_shown("{\"url\":\"http://h\",\"headers\":{\"A\":\"b c\",\"K\":\"Bearer ${HOME}\"}}",
                 "http://h (with A: 'b c', K: 'Bearer ${HOME}')");

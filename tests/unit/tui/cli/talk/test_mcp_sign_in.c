@@ -299,8 +299,8 @@ static void test_mcp_sign_in__hostile_servers(void **state)
     refused("noissuer", 1, "lacks the issuer that was promised");
 }
 
-/* An address of plain http elsewhere is not even asked. */
-static void test_mcp_sign_in__plain_http_elsewhere(void **state)
+/* Metadata at the address of another server is not even asked for. */
+static void test_mcp_sign_in__metadata_elsewhere(void **state)
 {
     (void)state;
     NEED_PROGRAM();
@@ -308,7 +308,7 @@ static void test_mcp_sign_in__plain_http_elsewhere(void **state)
     cf_program p;
     open_mode(&w, "far");
     call(&w, &p);
-    says(&p, 2, "", "http://far.example/x: not an address of https");
+    says(&p, 2, "", "the metadata is of another server: https://far.example/x");
     cf_program_deinit(&p);
     close_world(&w);
 }
@@ -322,7 +322,7 @@ int main(void)
         cmocka_unit_test(test_mcp_sign_in__failed_refresh),
         cmocka_unit_test(test_mcp_sign_in__more_scopes),
         cmocka_unit_test(test_mcp_sign_in__hostile_servers),
-        cmocka_unit_test(test_mcp_sign_in__plain_http_elsewhere),
+        cmocka_unit_test(test_mcp_sign_in__metadata_elsewhere),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

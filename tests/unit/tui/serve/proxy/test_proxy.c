@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "core/base/alloc.h"
@@ -654,15 +656,15 @@ static void on_taken(void *ud, const cf_otlp_taken *t)
     "\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"" op "\"}}]}]}]}]}"
 
 /* What exporters send with compression. */
-static void ask_zipped(cf_http_handler handler, const char *text)
+static void ask_zipped(cf_http_handler handler, const char *text, size_t n_text, unsigned status)
 {
     static const cf_http_header headers[] = {{{"Content-Type", 12}, {"application/json", 16}},
                                              {{"Content-Encoding", 16}, {"deflate", 7}}};
     cf_arena a = {0};
     cf_http_answer answer;
-    char room[1000];
+    char room[8192];
     uLongf n = sizeof room;
-    assert_int_equal(compress((Bytef *)room, &n, (const Bytef *)text, strlen(text)), Z_OK);
+    assert_int_equal(compress((Bytef *)room, &n, (const Bytef *)text, n_text), Z_OK);
     const cf_http_request q = {.method = cf_str_from("POST"),
                                .path = cf_str_from("/v1/traces"),
                                .headers = headers,
@@ -670,7 +672,7 @@ static void ask_zipped(cf_http_handler handler, const char *text)
                                .body = cf_str_make(room, n),
                                .arena = &a};
     handler.answer(handler.ud, &q, &answer);
-    assert_int_equal(answer.status, 200);
+    assert_int_equal(answer.status, status);
     cf_arena_deinit(&a);
 }
 
@@ -717,7 +719,7 @@ static void test_otlp__keeps_traces(void **state)
         cf_buf_deinit(&out);
     }
     cf_http_server_free(server, 0);
-    ask_zipped(handler, SPAN("chat"));
+    ask_zipped(handler, SPAN("chat"), strlen(SPAN("chat")), 200);
     assert_string_equal(told, "1 1  ");
     cf_otlp_free(otlp);
     T_OK(cf_os_read_file(&kept, path, 1 << 20, &err), err);
@@ -726,6 +728,29 @@ static void test_otlp__keeps_traces(void **state)
     assert_int_equal(trails.n, 1);
     cf_trails_deinit(&trails);
     cf_buf_deinit(&kept);
+}
+
+/* Two kilobytes that would be a million values, and a pipe in the place of the
+ * file: refused, and neither is waited for. */
+static void test_otlp__refuses_bombs_and_pipes(void **state)
+{
+    (void)state;
+    enum { N = 2 << 20 };
+    cf_error err;
+    cf_otlp *otlp;
+    char *bomb = malloc(N), told[200] = "";
+    const char *path = store_dir_file("pipe.jsonl");
+    memset(bomb, ' ', N);
+    memcpy(bomb, "[", 1);
+    memcpy(bomb + N - 1, "]", 1);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    T_OK(cf_otlp_new(&otlp, &(cf_otlp_options){.path = path, .told = on_taken, .ud = told}, &err),
+         err);
+    const cf_http_handler handler = cf_otlp_handler(otlp);
+    ask_zipped(handler, bomb, N, 507);
+    ask_zipped(handler, SPAN("chat"), strlen(SPAN("chat")), 500);
+    cf_otlp_free(otlp);
+    free(bomb);
 }
 
 /* A client that asks for a WebSocket is told at once to go on without. */
@@ -1093,6 +1118,7 @@ int main(void)
         cmocka_unit_test(test_findings__cache_lost_to_another_request),
         cmocka_unit_test(test_findings__no_end),
         cmocka_unit_test(test_otlp__keeps_traces),
+        cmocka_unit_test(test_otlp__refuses_bombs_and_pipes),
         cmocka_unit_test(test_proxy__keeps_usage_apart),
         cmocka_unit_test(test_proxy__titles),
         cmocka_unit_test(test_findings__lost_call),
