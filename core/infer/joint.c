@@ -74,9 +74,9 @@ struct cf_joint {
     waiting *first;
     size_t n_active, n_holding;
     bool is_busy, is_paused;
+    uint64_t eldest; /* when the first of the latest replies began */
     /* Of the thread that computes. */
     cost usual;         /* passes of replies alone, beside no piece if it can be */
-    uint64_t eldest;    /* when the first of the latest replies began */
     uint64_t served_us; /* when the last pass with replies ended */
     double took_us;     /* the last pass, but for a piece */
     uint64_t turn;      /* counts pieces */
@@ -118,7 +118,9 @@ void cf_joint_leave(cf_joint *j)
 {
     pthread_mutex_lock(&j->lock);
     j->n_active--;
-    j->eldest = j->n_active == 0 ? UINT64_MAX : j->eldest;
+    if (j->n_active == 0) {
+        j->eldest = UINT64_MAX;
+    }
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
 }
@@ -329,8 +331,6 @@ static void serve(cf_joint *j, const waiting *but, waiting *const *v, size_t n)
     cf_advance parts[PARTS_MAX];
     cf_status st[PARTS_MAX];
     size_t n_replies = 0;
-    pthread_mutex_unlock(&j->lock);
-    const uint64_t from = cf_os_monotonic_us();
     for (size_t i = 0; i < n; i++) {
         const uint64_t began = v[i]->part.session->began_us;
         parts[i] = v[i]->part;
@@ -339,6 +339,8 @@ static void serve(cf_joint *j, const waiting *but, waiting *const *v, size_t n)
             n_replies++;
         }
     }
+    pthread_mutex_unlock(&j->lock);
+    const uint64_t from = cf_os_monotonic_us();
     compute(v, parts, st, n);
     const uint64_t now = cf_os_monotonic_us();
     j->took_us = (double)(now - from);
