@@ -51,7 +51,7 @@ static void expect_failure(model *m)
     size_t n;
     T_FAILS(cf_session_sync(m->session, ids, 8, NULL, &r, &err), CF_EIO);
     assert_non_null(strstr(err.text, m->path));
-    assert_non_null(strstr(err.text, "cut or written to"));
+    assert_non_null(strstr(err.text, "truncated or written to"));
     assert_memory_equal(cf_session_tokens(m->session, &n), ids, sizeof *ids * 4);
     assert_true(n >= 4);
 }
