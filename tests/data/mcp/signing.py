@@ -17,7 +17,7 @@ usage: signing.py MODE
   noissuer       the issuer's name was promised to come back, and does not
   moved          the metadata of the issuer is elsewhere
   big            the metadata of the issuer is too long
-  far            the metadata of the server is on plain http elsewhere
+  far            the metadata of the server is at another origin
 
 POST /expire ends all access tokens; GET /seen says what was counted and which
 secrets were given out.  Ends when standard input is closed.  Standard library

@@ -65,6 +65,10 @@ static void test_validate__limits(void **state)
         {"{\"minimum\":1.5}", "1", "value minimum : 1 is below minimum 1.5"},
         {"{\"exclusiveMinimum\":0}", "0",
          "value exclusiveMinimum : 0 is not over exclusiveMinimum 0"},
+        {"{\"minimum\":9,\"maximum\":100}", "50", ""}, /* by number of digits */
+        {"{\"minimum\":-100,\"maximum\":-9}", "-50", ""},
+        {"{\"minimum\":20}", "3", "value minimum : 3 is below minimum 20"},
+        {"{\"maximum\":9}", "10", "value maximum : 10 is over maximum 9"},
         {"{\"maximum\":-2}", "-1.5", "value maximum : -1.5 is over maximum -2"},
         {"{\"type\":\"integer\"}", "1.5", "type type : integer expected, this is number"},
         {"{\"type\":\"integer\"}", "2.0", ""},
