@@ -59,6 +59,21 @@ static cf_status look_at(cf_mcp__oauth *o, const cf_buf *origin, const char *bef
 
 /* ---- the resource ------------------------------------------------------- */
 
+/* Whether the server names a document of its own: the user has not been asked yet. */
+static cf_status check_own(const cf_mcp__oauth *o, cf_str told, cf_error *err)
+{
+    cf_buf own = CF_BUF_INIT, its = CF_BUF_INIT;
+    cf_status st = cf_origin_of(&own, own_url(o), err);
+    CF_THEN(st, cf_origin_of(&its, told.p, err));
+    if (st == CF_OK && strcmp(cf_buf_cstr(&own), cf_buf_cstr(&its)) != 0) {
+        st = cf_fail(err, CF_EINVAL, "the metadata is of another server: %.*s",
+                     (int)(told.n < SHOWN_MAX ? told.n : SHOWN_MAX), told.p);
+    }
+    cf_buf_deinit(&own);
+    cf_buf_deinit(&its);
+    return st;
+}
+
 static cf_status find_document(cf_mcp__oauth *o, const cf_buf *origin, const cf_buf *path,
                                cf_error *err)
 {
@@ -66,10 +81,7 @@ static cf_status find_document(cf_mcp__oauth *o, const cf_buf *origin, const cf_
     cf_str told = cf_json_get_str(o->challenge, "resource_metadata");
     if (told.n > 0) {
         cf_buf url = CF_BUF_INIT;
-        if (!cf_origin_is_same(told.p, own_url(o))) { /* the user has not been asked yet */
-            return cf_fail(err, CF_EINVAL, "the metadata is of another server: %.*s",
-                           (int)(told.n < SHOWN_MAX ? told.n : SHOWN_MAX), told.p);
-        }
+        CF_TRY(check_own(o, told, err));
         cf_buf_add(&url, told.p, told.n);
         cf_status st = look(o, &url, &o->resource, err);
         cf_buf_deinit(&url);

@@ -75,7 +75,6 @@ static const job jobs[] = {
     {"json_loadb", {"constrain", "--schema", "@one.json", "{}"}},
     {"json_loadb", {"tokenize", "-m", "@tokenizer", "hi"}},
     {"json_loadb", {"model", "@tokenizer"}},
-    {"json_loadb", {"session", "@one.jsonl"}},
     {"json_loadb", {"sweep", "--no-store", "@plan.txt"}},
     {"json_loadb", {"test", "@a.test"}},
     {"json_loadb", {"mcp", "list", "--yes", "--mcp", "@one.json"}},

@@ -200,8 +200,11 @@ static void test_llama__sweep(void **state)
         "prompts prompts.jsonl\nmodel %s\nmodel %s\nsampler greedy tokens=4\ncheck c regex .\n",
         model, model + strlen("llama:"));
     const char *plan = store_dir_put_text("plan.txt", text);
-    EXPECT(0, "2 cells, 0 of them known before, 0 failed", "sweep", plan, "--db", db);
-    EXPECT(0, "2 cells, 2 of them known before, 0 failed", "sweep", plan, "--db", db);
+    EXPECT(2, "--trust-addresses", "sweep", plan, "--db", db);
+    EXPECT(0, "2 cells, 0 of them known before, 0 failed", "sweep", plan, "--db", db,
+           "--trust-addresses");
+    EXPECT(0, "2 cells, 2 of them known before, 0 failed", "sweep", plan, "--db", db,
+           "--trust-addresses");
 }
 
 /* The reply up to there is in the history. */
