@@ -439,8 +439,8 @@ static size_t root_of(const history *h, size_t i)
     }
 }
 
-/* The sessions of the newest conversations with exchanges, or the one that is
- * wanted. */
+/* The sessions of the newest conversations with exchanges, or that of the one that
+ * is wanted, which may be older. */
 static cf_status read_all(cf_sql *sql, history *h, cf_trails *out, const trail_source *s,
                           cf_error *err)
 {
@@ -451,8 +451,8 @@ static cf_status read_all(cf_sql *sql, history *h, cf_trails *out, const trail_s
         sql, &q, err,
         "SELECT id, uuid, title, source FROM (SELECT c.id, c.uuid, c.title, c.source "
         "FROM conversation c WHERE EXISTS (SELECT 1 FROM exchange e WHERE e.conversation_id = "
-        "c.id) ORDER BY c.id DESC LIMIT ?) ORDER BY id",
-        "i", (int64_t)CONVERSATIONS_MAX);
+        "c.id) ORDER BY c.uuid = ? DESC, c.id DESC LIMIT ?) ORDER BY id",
+        "zi", id != NULL ? id : "", (int64_t)CONVERSATIONS_MAX);
     while (st == CF_OK && cf_sql__next(sql, q, &st, err)) {
         add_part(h, q);
     }
