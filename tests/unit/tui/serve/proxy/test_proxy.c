@@ -1025,7 +1025,7 @@ static void test_proxy__keeps_usage_apart(void **state)
     teardown(&f);
 }
 
-/* A conversation is named by a person's words, not by the harness's. */
+/* A conversation's title is the user's own text, not one that the agent put before it. */
 static void test_proxy__titles(void **state)
 {
     (void)state;
