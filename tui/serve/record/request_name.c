@@ -90,7 +90,7 @@ void cf_session_parent(char out[CF_SESSION_NAME_MAX], cf_str headers)
     put_header(out, headers, of_parents);
 }
 
-/* ---- a person's words ---------------------------------------------------- */
+/* ---- the user's own text ------------------------------------------------- */
 
 /* Takes blocks in tags off the front: "<environment_context>..</environment_context>". */
 static cf_str without_blocks(cf_str s)
