@@ -6,6 +6,7 @@
 #include "tests/support/program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -111,30 +112,65 @@ static int open_terminal(int *slave)
     return master;
 }
 
+/* Reads what comes at the terminal until `alive` says that no process holds
+ * the other end of it. */
+static void read_while_alive(cf_buf *out, int master, int alive)
+{
+    struct pollfd p[2] = {{.fd = master, .events = POLLIN}, {.fd = alive, .events = POLLIN}};
+    char block[4096];
+    while (p[1].revents == 0) {
+        assert_true(poll(p, 2, -1) > 0);
+        if (p[0].revents != 0) {
+            ssize_t n = read(master, block, sizeof block);
+            assert_true(n > 0);
+            cf_buf_add(out, block, (size_t)n);
+        }
+    }
+}
+
+/* Reads the rest: whatever came before a mark that is written last. */
+static void read_to_mark(cf_buf *out, int master, int slave)
+{
+    static const char mark[] = "\033[the end]";
+    const size_t n_mark = sizeof mark - 1;
+    char block[4096];
+    assert_int_equal(write(slave, mark, n_mark), n_mark);
+    while (out->n < n_mark || memcmp(out->p + out->n - n_mark, mark, n_mark) != 0) {
+        ssize_t n = read(master, block, sizeof block);
+        assert_true(n > 0);
+        cf_buf_add(out, block, (size_t)n);
+    }
+    out->n -= n_mark;
+    out->p[out->n] = '\0';
+}
+
+/* The terminal's other end stays open here: Linux may answer EIO in place of
+ * bytes that were written just before the last process closed it. */
 void cf_program_on_terminal(cf_program *p, const char *const *argv, const char *input)
 {
     char *args[ARGS_MAX + 2];
-    int slave;
+    int slave, alive[2];
     int master = open_terminal(&slave);
     posix_spawn_file_actions_t actions;
     copy_args(args, argv);
+    assert_int_equal(pipe(alive), 0);
     assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
     posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, slave, 1);
     posix_spawn_file_actions_adddup2(&actions, slave, 2);
     posix_spawn_file_actions_addclose(&actions, master);
     posix_spawn_file_actions_addclose(&actions, slave);
+    posix_spawn_file_actions_addclose(&actions, alive[0]);
     pid_t pid;
     assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
-    close(slave);
+    close(alive[1]);
     cf_buf_init(&p->out);
     cf_buf_init(&p->err);
-    char block[4096];
-    ssize_t n;
-    while ((n = read(master, block, sizeof block)) > 0) {
-        cf_buf_add(&p->out, block, (size_t)n);
-    }
+    read_while_alive(&p->out, master, alive[0]);
+    read_to_mark(&p->out, master, slave);
+    close(alive[0]);
+    close(slave);
     close(master);
     p->status = wait_for(pid);
     free_args(args);

@@ -37,6 +37,18 @@ static void test_bundled__opens(void **state)
     cf_engine_close(engine);
 }
 
+/* Takes out what changes from moment to moment: the memory that is free. */
+static void without_available(cf_buf *out)
+{
+    char *from = strstr(cf_buf_cstr(out), "; this machine has ");
+    if (from != NULL) {
+        const char *end = strchr(from, '\n');
+        size_t n_rest = strlen(end);
+        memmove(from, end, n_rest + 1);
+        out->n = (size_t)(from - out->p) + n_rest;
+    }
+}
+
 /* The same answer without -m and with the model's name. */
 static void check_default(const char *const *argv)
 {
@@ -52,6 +64,8 @@ static void check_default(const char *const *argv)
     assert_int_equal(a.status, 0);
     assert_int_equal(b.status, 0);
     assert_true(a.out.n > 0);
+    without_available(&a.out);
+    without_available(&b.out);
     T_TEXT(a.out.p, a.out.n, cf_buf_cstr(&b.out));
     cf_program_deinit(&a);
     cf_program_deinit(&b);
