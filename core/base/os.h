@@ -87,6 +87,11 @@ CF_MUST_USE cf_status cf_os_out_close(cf_os_out *out, cf_status st, unsigned mod
 bool cf_os_is_dir(const char *path);
 /* Whether `path` is a regular file, or a link to one, that may be read. */
 bool cf_os_is_readable(const char *path);
+/* Whether what the file says is this user's alone to decide, as for files that
+ * can start programs: CF_EINVAL with the reason where it belongs to neither this
+ * user nor root, or others can write to it (a group with the number of its owner
+ * has no others).  CF_OK also where there is no file. */
+CF_MUST_USE cf_status cf_os_check_owner(const char *path, cf_error *err);
 /* Whether the directory `dir` has such a file called `name`. */
 bool cf_os_has_file(const char *dir, const char *name);
 /* Appends the names in a directory to `out`, sorted by their bytes, each with

@@ -26,6 +26,23 @@ bool cf_os_is_readable(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
 }
 
+cf_status cf_os_check_owner(const char *path, cf_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return CF_OK; /* whoever opens it says why not */
+    }
+    if (st.st_uid != geteuid() && st.st_uid != 0) {
+        return cf_fail(err, CF_EINVAL, "%s: not read: it belongs to another user, number %ju", path,
+                       (uintmax_t)st.st_uid);
+    }
+    if ((st.st_mode & S_IWOTH) != 0 || ((st.st_mode & S_IWGRP) != 0 && st.st_gid != st.st_uid)) {
+        return cf_fail(err, CF_EINVAL, "%s: not read: other users can write to it; chmod go-w",
+                       path);
+    }
+    return CF_OK;
+}
+
 bool cf_os_has_file(const char *dir, const char *name)
 {
     char path[PATH_SIZE];

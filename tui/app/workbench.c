@@ -44,7 +44,8 @@ static cf_status read_config(cf_config *config, cf_keymap *keymap, const char *p
                              cf_buf *problems, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_status st = cf_os_read_file(&text, path, 1 << 20, err);
+    cf_status st = cf_os_check_owner(path, err);
+    CF_THEN(st, cf_os_read_file(&text, path, 1 << 20, err));
     if (st == CF_OK) {
         cf_buf wrong = CF_BUF_INIT;
         const cf_binder binder = {.bind = cf_bind_line, .ud = keymap};

@@ -9,7 +9,11 @@
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "core/base/hash.h"
+#include "core/base/os.h"
 #include "storage/store.h"
+#include "tui/sys/paths.h"
+
+enum { SECRET = 32 };
 
 /* Calls of a tool, or of all tools of a server, in one conversation. */
 typedef struct cf_approved {
@@ -100,12 +104,39 @@ void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *t
 
 /* ---- calls -------------------------------------------------------------- */
 
+/* Appends bytes that this user's confab alone knows; makes them where there are
+ * none.  A failure fails `out`. */
+static void add_secret(cf_buf *out)
+{
+    cf_paths paths;
+    cf_buf path = CF_BUF_INIT;
+    unsigned char fresh[SECRET];
+    cf_status st = cf_paths_find(&paths, NULL);
+    if (st == CF_OK) {
+        cf_buf_addf(&path, "%s/approvals.key", paths.state);
+        st = cf_buf_check(&path, NULL);
+        CF_THEN(st, cf_os_check_owner(cf_buf_cstr(&path), NULL));
+        CF_THEN(st, cf_os_read_file(out, cf_buf_cstr(&path), SECRET, NULL));
+        if (st == CF_ENOTFOUND) {
+            cf_os_entropy(fresh, sizeof fresh);
+            st = cf_os_make_dirs(paths.state, NULL);
+            CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), fresh, sizeof fresh, 0600, NULL));
+            cf_buf_add(out, (const char *)fresh, sizeof fresh);
+        }
+        cf_paths_deinit(&paths);
+    }
+    out->failed = out->failed || st != CF_OK || out->n != SECRET;
+    cf_buf_deinit(&path);
+}
+
 /* What an approval for good is given for: a hash of the server's configuration,
- * command, arguments, environment and headers, which may hold keys. */
+ * command, arguments, environment and headers, which may hold keys.  The secret
+ * keeps a history from elsewhere from approving anything here. */
 static void put_command(cf_buf *out, const json_t *config)
 {
     char hash[CF_HASH_TEXT + 1];
     cf_buf text = CF_BUF_INIT;
+    add_secret(&text);
     cf_json_write(&text, config);
     cf_hash_hex(hash, cf_buf_cstr(&text), text.n);
     cf_buf_adds(out, hash);
@@ -119,10 +150,12 @@ static bool is_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_s
     cf_store_mcp_tool known;
     cf_buf command = CF_BUF_INIT;
     cf_arena_init(&arena, 0);
-    put_command(&command, server->config);
-    bool is_approved = recall(a, server->name, tool, &arena, &known) == CF_OK &&
-                       known.approved_for.p != NULL && !command.failed &&
-                       cf_str_eq(known.approved_for, cf_buf_str(&command));
+    bool is_approved =
+        recall(a, server->name, tool, &arena, &known) == CF_OK && known.approved_for.p != NULL;
+    if (is_approved) {
+        put_command(&command, server->config);
+        is_approved = !command.failed && cf_str_eq(known.approved_for, cf_buf_str(&command));
+    }
     cf_buf_deinit(&command);
     cf_arena_deinit(&arena);
     return is_approved;
@@ -132,7 +165,9 @@ static void put_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_
                          bool is_approved)
 {
     cf_buf command = CF_BUF_INIT, definition = CF_BUF_INIT;
-    put_command(&command, server->config);
+    if (is_approved) {
+        put_command(&command, server->config);
+    }
     const json_t *known = cf_mcp_tool_find(server->tools, tool);
     if (known != NULL) {
         cf_json_write(&definition, known);

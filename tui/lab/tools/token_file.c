@@ -84,7 +84,8 @@ static cf_status read_all(const cf_token_file *f, json_t **out, cf_error *err)
     cf_status st = CF_OK;
     *out = NULL;
     if (access(f->path, F_OK) == 0) {
-        st = cf_json_read_small(out, f->path, FILE_MAX, &why);
+        st = cf_os_check_owner(f->path, &why);
+        CF_THEN(st, cf_json_read_small(out, f->path, FILE_MAX, &why));
         if (st != CF_OK) {
             *err = why;
             return st;

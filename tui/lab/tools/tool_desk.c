@@ -81,20 +81,32 @@ static bool take_all(cf_tool_desk *desk, const json_t *from)
            take_policies(desk, json_object_get(from, "policies"));
 }
 
-cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err)
+/* The file as it is now; an empty object when there is none. */
+static cf_status read_root(const char *path, json_t **out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    json_t *root = NULL;
-    cf_status st = cf_os_read_file(&text, path, FILE_MAX, err);
+    *out = NULL;
+    cf_status st = cf_os_check_owner(path, err);
+    CF_THEN(st, cf_os_read_file(&text, path, FILE_MAX, err));
     if (st == CF_OK) {
-        st = cf_json_read(&root, cf_buf_cstr(&text), text.n, err);
-        if (st == CF_OK && !json_is_object(root)) {
-            st = cf_fail(err, CF_EFORMAT, "%s: is not a JSON object", path);
-        }
+        st = cf_json_read(out, cf_buf_cstr(&text), text.n, err);
     } else if (st == CF_ENOTFOUND) {
-        st = CF_OK;
+        *out = json_object();
+        st = *out != NULL ? CF_OK : no_memory(err);
     }
     cf_buf_deinit(&text);
+    if (st == CF_OK && !json_is_object(*out)) {
+        json_decref(*out);
+        *out = NULL;
+        st = cf_fail(err, CF_EFORMAT, "%s: is not a JSON object", path);
+    }
+    return st;
+}
+
+cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err)
+{
+    json_t *root;
+    cf_status st = read_root(path, &root, err);
     if (st == CF_OK && !take_all(desk, root)) {
         st = no_memory(err);
     }
@@ -109,26 +121,6 @@ cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err)
         st = desk->path != NULL ? CF_OK : no_memory(err);
     }
     json_decref(root);
-    return st;
-}
-
-/* The file as it is now; an empty object when there is none. */
-static cf_status read_root(const char *path, json_t **out, cf_error *err)
-{
-    cf_buf text = CF_BUF_INIT;
-    *out = NULL;
-    cf_status st = cf_os_read_file(&text, path, FILE_MAX, err);
-    if (st == CF_OK) {
-        st = cf_json_read(out, cf_buf_cstr(&text), text.n, err);
-    } else if (st == CF_ENOTFOUND) {
-        *out = json_object();
-        st = *out != NULL ? CF_OK : no_memory(err);
-    }
-    cf_buf_deinit(&text);
-    if (st == CF_OK && !json_is_object(*out)) {
-        json_decref(*out);
-        st = cf_fail(err, CF_EFORMAT, "%s: is not a JSON object", path);
-    }
     return st;
 }
 

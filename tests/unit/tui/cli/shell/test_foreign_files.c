@@ -12,7 +12,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
-enum { NOBODY = 65534, TEXT = 4096 };
+enum { NOBODY = 65534, OTHER = 4321, TEXT = 4096 };
 
 static char model[600];
 static store_path home;
@@ -99,6 +99,28 @@ static void test_foreign__files(void **state)
     assert_int_equal(chmod(store_dir_file("home/.config/confab"), 0755), 0);
     assert_int_equal(chmod(rc, 0600), 0);
     run_as_nobody("version", 0, "confabrc: Permission denied");
+
+    /* Nor one that somebody else could have written; root's is read. */
+    static const struct {
+        uid_t owner;
+        gid_t group;
+        mode_t mode;
+        const char *says;
+    } confabrc[] = {
+        {NOBODY, NOBODY, 0600, "line 1: 'nonsense'"},
+        {0, 0, 0644, "line 1: 'nonsense'"},
+        {NOBODY, NOBODY, 0660, "line 1: 'nonsense'"},
+        {NOBODY, 0, 0640, "line 1: 'nonsense'"},
+        {NOBODY, 0, 0660, "confabrc: not read: other users can write to it"},
+        {NOBODY, NOBODY, 0602, "confabrc: not read: other users can write to it"},
+        {OTHER, NOBODY, 0644, "confabrc: not read: it belongs to another user, number 4321"},
+    };
+    store_dir_write(rc, "nonsense\n");
+    for (size_t i = 0; i < sizeof confabrc / sizeof confabrc[0]; i++) {
+        assert_int_equal(chown(rc, confabrc[i].owner, confabrc[i].group), 0);
+        assert_int_equal(chmod(rc, confabrc[i].mode), 0);
+        run_as_nobody("version", 0, confabrc[i].says);
+    }
     cf_buf_deinit(&before);
     cf_buf_deinit(&after);
 }

@@ -131,6 +131,23 @@ static void test_file__what_is_no_json_is_left_alone(void **state)
     }
 }
 
+/* Commands that other users can write to are nobody's word. */
+static void test_file__others_can_write_to_it(void **state)
+{
+    (void)state;
+    cf_tool_desk d;
+    cf_error err;
+    const char *path = store_dir_put_text("shared.json", "{\"commands\":{\"f\":\"rm x\"}}");
+    T_OK(cf_tool_desk_init(&d, &err), err);
+    assert_int_equal(chmod(path, 0602), 0);
+    T_FAILS(cf_tool_desk_open(&d, path, &err), CF_EINVAL);
+    assert_int_equal(json_object_size(d.commands), 0);
+    assert_int_equal(chmod(path, 0600), 0);
+    T_OK(cf_tool_desk_open(&d, path, &err), err);
+    assert_int_equal(json_object_size(d.commands), 1);
+    cf_tool_desk_deinit(&d);
+}
+
 static void test_file__two_programs_keep_each_others(void **state)
 {
     (void)state;
@@ -266,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_file__never_becomes_ask_again),
         cmocka_unit_test(test_file__no_always),
         cmocka_unit_test(test_file__what_is_no_json_is_left_alone),
+        cmocka_unit_test(test_file__others_can_write_to_it),
         cmocka_unit_test(test_file__two_programs_keep_each_others),
         cmocka_unit_test(test_values__refused),
         cmocka_unit_test(test_names__there_and_back),

@@ -5,6 +5,8 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include "core/base/os.h"
 #include "storage/store.h"
@@ -33,6 +35,7 @@ static void set_up(desk *d, const char *db)
     const cf_engine_options o = {.n_threads = 1, .kernel_set = "ref"};
     const cf_core_options core = {.renderer = cf_renderer_plain()};
     const cf_store_options store = {.flags = CF_STORE_CREATE};
+    setenv("XDG_STATE_HOME", store_dir_file("state"), 1);
     memset(d, 0, sizeof *d);
     d->bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
     T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &o, &err), err);
@@ -170,6 +173,16 @@ static void test_tool_servers__approvals_hold_for_all_of_a_configuration(void **
         assert_false(may_echo(&a, others[i], CF_APPROVE_ONCE));
     }
     assert_true(may_echo(&a, approved, CF_APPROVE_ONCE));
+
+    /* The same history for somebody else: what it says is not this user's word. */
+    setenv("XDG_STATE_HOME", store_dir_file("elsewhere"), 1);
+    assert_false(may_echo(&a, approved, CF_APPROVE_ONCE));
+    setenv("XDG_STATE_HOME", store_dir_file("state"), 1);
+    assert_true(may_echo(&a, approved, CF_APPROVE_ONCE));
+    /* Nor is it where other users may have written the bytes that are kept beside. */
+    assert_int_equal(chmod(store_dir_file("state/confab/approvals.key"), 0602), 0);
+    assert_false(may_echo(&a, approved, CF_APPROVE_ONCE));
+    assert_int_equal(chmod(store_dir_file("state/confab/approvals.key"), 0600), 0);
     cf_approvals_deinit(&a);
     tear_down(&d);
 }
