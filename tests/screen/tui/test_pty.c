@@ -263,46 +263,6 @@ static void test_pty__pictures_of_a_terminal_with_graphics(void **state)
     assert_int_equal(cf_pty_finish(&t), 0);
 }
 
-/* Hostile pictures, by each way of showing them: the program goes on, and no
- * byte of a file is sent to the terminal as it is. */
-static void test_pty__hostile_pictures(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"bomb.png", "cut.png", "head.jpg", "short.webp",
-                                        "exif.png"};
-    static const char *const ways[] = {"kitty", "sixel", "blocks"};
-    cf_pty t;
-    NEED_TERMINALS();
-    start(&t, 120, 36);
-    cf_pty_wait(&t, "Write a message");
-    wait_for_bytes(&t, "\033_Gi=31,s=1,v=1,a=q");
-    cf_pty_type(&t, "\033_Gi=31;OK\033\\");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char keys[200];
-        snprintf(keys, sizeof keys, ":attach tests/fuzz/corpus/picture/%s\r", names[i]);
-        cf_pty_type(&t, keys);
-        cf_pty_wait(&t, names[i]); /* attached, or why not */
-        cf_pty_type(&t, "iLook\r");
-        cf_pty_wait(&t, "It rains in Oslo.");
-        cf_pty_type(&t, "\t");
-        for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
-            snprintf(keys, sizeof keys, ":set graphics=%s\r", ways[k]);
-            cf_pty_type(&t, keys);
-            while (cf_pty_pump(&t, 100)) {
-            }
-            assert_false(t.is_closed);
-        }
-        cf_pty_type(&t, ":new\r");
-        cf_pty_wait(&t, "INSERT");
-        cf_pty_type(&t, "\033");
-        cf_pty_wait(&t, "NORMAL");
-    }
-    assert_false(wrote(&t, "IHDR"));
-    assert_false(wrote(&t, "Exif"));
-    cf_pty_type(&t, ":q!\r");
-    assert_int_equal(cf_pty_finish(&t), 0);
-}
-
 /* A command of one's own has the terminal, and gives it back. */
 static void test_pty__a_command_has_the_terminal(void **state)
 {
@@ -475,7 +435,6 @@ int main(void)
         cmocka_unit_test(test_pty__signals_give_the_terminal_back),
         cmocka_unit_test(test_pty__a_killed_reply_is_kept),
         cmocka_unit_test(test_pty__pictures_of_a_terminal_with_graphics),
-        cmocka_unit_test(test_pty__hostile_pictures),
         cmocka_unit_test(test_pty__a_command_has_the_terminal),
         cmocka_unit_test(test_pty__a_command_without_its_terminal),
         cmocka_unit_test(test_pty__keys_with_modifiers),
