@@ -25,28 +25,30 @@ static int bits(const unsigned char *p, int i, int n)
     return p[i * n / 8] >> (i * n % 8) & ((1 << n) - 1);
 }
 
+/* The rest is for weight j of the 16 of scale g. */
+
 /* Two bits in four planes of 32 bytes for each half of a block. */
-static int plane2(const unsigned char *p, int i)
+static int plane2(const unsigned char *p, int g, int j)
 {
-    return p[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3;
+    return p[g / 8 * 32 + g % 2 * 16 + j] >> (g / 2 % 4 * 2) & 3;
 }
 
 /* A bit in eight planes of 32 bytes. */
-static int plane1(const unsigned char *p, int i)
+static int plane1(const unsigned char *p, int g, int j)
 {
-    return p[i % 32] >> (i / 32) & 1;
+    return p[g % 2 * 16 + j] >> (g / 2) & 1;
 }
 
 /* Nibbles of 32 bytes for each 64 weights: low ones first. */
-static int nibble_of_64(const unsigned char *p, int i)
+static int nibble_of_64(const unsigned char *p, int g, int j)
 {
-    return p[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
+    return p[g / 4 * 32 + g % 2 * 16 + j] >> (g / 2 % 2 * 4) & 15;
 }
 
 /* The same of 16 bytes for each 32. */
-static int nibble_of_32(const unsigned char *p, int i)
+static int nibble_of_32(const unsigned char *p, int g, int j)
 {
-    return p[i / 32 * 16 + i % 16] >> (i / 16 % 2 * 4) & 15;
+    return p[g / 2 * 16 + j] >> (g % 2 * 4) & 15;
 }
 
 /* The scale of 16 weights, without d. */
@@ -64,19 +66,31 @@ static int scale_at(cf_dtype type, const unsigned char *b, int g)
     }
 }
 
-static int value_at(cf_dtype type, const unsigned char *b, int i, int is_larger)
+/* One loop for each type: much of the time to load such a file. */
+#define EACH_VALUE(value)                   \
+    for (int j = 0; j < 16; j++) {          \
+        code[j] = (int8_t)((value) + more); \
+    }                                       \
+    break
+
+static void put_values(cf_dtype type, const unsigned char *b, int g, int8_t code[16])
 {
+    int more = b[2 + g / 8] >> (g % 8) & 1;
     switch ((unsigned)type) {
     case CF_IQ2_K:
-        return values2[plane2(b + 12, i)] + 5 * is_larger;
+        more *= 5;
+        EACH_VALUE(values2[plane2(b + 12, g, j)]);
     case CF_IQ3_K:
-        return values3[plane2(b + 14, i) | plane1(b + 78, i) << 2] + 4 * is_larger;
+        more *= 4;
+        EACH_VALUE(values3[plane2(b + 14, g, j) | plane1(b + 78, g, j) << 2]);
     case CF_IQ4_K:
-        return cf_iq4_values[nibble_of_32(b + 16, i)] + 4 * is_larger;
+        more *= 4;
+        EACH_VALUE(cf_iq4_values[nibble_of_32(b + 16, g, j)]);
     case CF_IQ5_K:
-        return values5[nibble_of_64(b + 16, i) | plane1(b + 144, i) << 4] + 2 * is_larger;
+        more *= 2;
+        EACH_VALUE(values5[nibble_of_64(b + 16, g, j) | plane1(b + 144, g, j) << 4]);
     default:
-        return values6[nibble_of_64(b + 20, i) | plane2(b + 148, i) << 4] + is_larger;
+        EACH_VALUE(values6[nibble_of_64(b + 20, g, j) | plane2(b + 148, g, j) << 4]);
     }
 }
 
@@ -85,10 +99,7 @@ void cf_iqk_split(cf_dtype type, const unsigned char *b, int8_t code[CF_IQK_WEIG
 {
     float d = cf_half_to_float((uint16_t)(b[0] | b[1] << 8));
     for (int g = 0; g < CF_IQK_SCALES; g++) {
-        int is_larger = b[2 + g / 8] >> (g % 8) & 1;
         scale[g] = d * (float)scale_at(type, b, g);
-        for (int i = 16 * g; i < 16 * (g + 1); i++) {
-            code[i] = (int8_t)value_at(type, b, i, is_larger);
-        }
+        put_values(type, b, g, code + 16 * (size_t)g);
     }
 }

@@ -41,7 +41,7 @@ static cf_session *new_session(cf_engine *e, uint32_t n_batch)
     return s;
 }
 
-static model open_model(const char *arch)
+static model open_model(const char *arch, unsigned n_threads)
 {
     model m = {.arch = arch};
     cf_rand r = {11};
@@ -51,7 +51,7 @@ static model open_model(const char *arch)
     bool has_bias = strcmp(arch, "qwen3") != 0;
     m.bytes =
         cf_tiny_gguf(&(cf_tiny_options){.arch = arch, .seed = 5, .has_bias = has_bias}, &m.n_bytes);
-    m.engine = open_engine(&m, 2);
+    m.engine = open_engine(&m, n_threads);
     m.session = new_session(m.engine, 8);
     return m;
 }
@@ -63,10 +63,11 @@ static void close_model(model *m)
     cf_tiny_free(m->bytes);
 }
 
+/* Two threads for one in eight: waking the second costs more than these models do. */
 static void each_arch(void (*fn)(const model *m))
 {
     for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
-        model m = open_model(cf_tiny_archs[i]);
+        model m = open_model(cf_tiny_archs[i], i % 8 == 0 ? 2 : 1);
         fn(&m);
         close_model(&m);
     }
@@ -371,18 +372,19 @@ static void check_cache(const model *m)
         {.kind = CF_CHANGE_LOOK, .at = {6, 14}, .from = 16, .last_layer = n_layer - 1},
         {.kind = CF_CHANGE_LAYER, .layer = n_layer - 1, .at = {20, 35}}};
     const cf_changes c = {.v = v, .n = 2};
-    for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
+    for (unsigned n_threads = 1; n_threads <= 3; n_threads += 2) {
         cf_engine *e = open_engine(m, n_threads);
         cf_session *s = new_session(e, 5);
         run(s, 34, &c, n_threads == 1 ? want : got); /* nothing is cached */
         if (n_threads > 1) {
             assert_same(m, got, want);
+        } else {
+            run(s, 34, &c, got); /* the prefix is */
+            assert_same(m, got, want);
+            T_OK(cf_session_sync(s, ids, N, NULL, NULL, &err), err);
+            run(s, 34, &c, got); /* more is */
+            assert_same(m, got, want);
         }
-        run(s, 34, &c, got); /* the prefix is */
-        assert_same(m, got, want);
-        T_OK(cf_session_sync(s, ids, N, NULL, NULL, &err), err);
-        run(s, 34, &c, got); /* more is */
-        assert_same(m, got, want);
         T_OK(cf_session_sync(s, ids + 3, N - 3, NULL, NULL, &err), err);
         run(s, 34, &c, got); /* something else is */
         assert_same(m, got, want);
@@ -466,7 +468,7 @@ static void test_inside__refuses(void **state)
 {
     cf_error err;
     float logits[N_VOCAB];
-    model m = open_model("qwen35"); /* layers 0 and 2 are recurrent, 1 and 3 not */
+    model m = open_model("qwen35", 1); /* layers 0 and 2 are recurrent, 1 and 3 not */
     (void)state;
     refuse(&m, (cf_inside_change){.kind = CF_CHANGE_HEAD, .layer = 4});
     refuse(&m, (cf_inside_change){.kind = CF_CHANGE_HEAD, .layer = 0});
@@ -523,7 +525,7 @@ static void test_inside__every_allocation(void **state)
 {
     (void)state;
     cf_fault_install();
-    model m = open_model("qwen3moe");
+    model m = open_model("qwen3moe", 2);
     assert_int_equal(ask_everything(&m), CF_OK); /* the workspace has its size now */
     cf_fault_every_alloc(ask_everything, &m, false);
     close_model(&m);

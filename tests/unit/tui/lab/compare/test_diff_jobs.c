@@ -336,7 +336,9 @@ static void test_run__is_stopped(void **state)
     T_OK(cf_diff_run_start(&run, &d.m, 0, &err), err);
     cf_diff_run_deinit(&run); /* while it runs */
     assert_null(cf_lab_task_name(d.lab));
-    say(&d, "And now?");
+    T_OK(cf_lab_send(d.lab, cf_str_from("And now?"), (cf_uuid){{0}}, &err), err);
+    cf_lab_stop(d.lab); /* the reply is the slow one again */
+    settle(&d, CF_OK);
     tear_down(&d);
 }
 
