@@ -18,7 +18,6 @@
 #include "tui/app/frame.h"
 #include "tui/app/keepsakes.h"
 #include "tui/app/menu.h"
-#include "tui/app/old_keys.h"
 #include "tui/app/pointer.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
@@ -296,14 +295,10 @@ static void normal_key(cf_app *app, cf_key key)
     const cf_binding *b;
     uint32_t view = CF_IN(cf_app_view(app));
     switch (cf_keymap_find(&app->keymap, view, app->pending, app->n_pending, &b)) {
-    case CF_LOOKUP_FOUND: {
+    case CF_LOOKUP_FOUND:
         app->n_pending = 0;
         cf_app_run_binding(app, b);
-        if (b->is_old) {
-            cf_old_keys_say(app, b);
-        }
         break;
-    }
     case CF_LOOKUP_PREFIX:
         if (app->n_pending < CF_SEQUENCE_MAX) {
             break;

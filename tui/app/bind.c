@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "tui/app/command_user.h"
-#include "tui/app/old_keys.h"
 
 /* Whether `word` is a command's name or begins it.  Forms with "!" do what the
  * plain ones ask about: only a word with "!" means one. */
@@ -74,7 +73,7 @@ cf_status cf_bind_tables(cf_keymap *m, cf_error *err)
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         CF_TRY(bind_table(m, cf_views[v]->commands, err));
     }
-    return cf_old_keys_bind(m, err);
+    return CF_OK;
 }
 
 static uint32_t find_views(const char *name)
@@ -131,7 +130,7 @@ static void put_keys(const cf_keymap *m, uint32_t view, const cf_command *c, cf_
     int n = 0;
     for (size_t k = 0; k < 2 * m->n && n < KEYS_MAX; k++) {
         const cf_binding *b = &m->v[k % m->n];
-        if (b->is_user == (k < m->n) && !b->is_old && cf_keymap_reaches(m, view, b, c)) {
+        if (b->is_user == (k < m->n) && cf_keymap_reaches(m, view, b, c)) {
             cf_buf_adds(out, n++ > 0 ? " " : "");
             cf_binding_keys(b, out);
         }

@@ -93,7 +93,7 @@ bool cf_keymap_reaches(const cf_keymap *m, uint32_t view, const cf_binding *b,
                        const struct cf_command *row)
 {
     const cf_binding *meant = NULL;
-    return row != NULL && b->row == row && (b->views & view) && !b->is_old && b->arg[0] == '\0' &&
+    return row != NULL && b->row == row && (b->views & view) && b->arg[0] == '\0' &&
            cf_keymap_find(m, view, b->keys, b->n_keys, &meant) == CF_LOOKUP_FOUND && meant == b;
 }
 

@@ -22,7 +22,6 @@ typedef struct cf_binding {
     const struct cf_command *row; /* NULL: `arg` is a line for the shell */
     const char *arg;              /* "" for none; the map owns a copy */
     bool is_user;
-    bool is_old; /* of the version before: it works, and says the new key */
 } cf_binding;
 
 typedef struct cf_keymap {

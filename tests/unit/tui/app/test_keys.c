@@ -1,7 +1,7 @@
 /*
  * test_keys.c - docs/keys.md agrees with the program: every key of every view
- * is in its tables, a key with several commands says what they have in common,
- * and the keys of the version before still do what they did.
+ * is in its tables, and a key with several commands says what they have in
+ * common.
  *
  * UPDATE_KEYS=1 writes the tables; the column "meaning" is written by hand.
  */
@@ -59,7 +59,7 @@ static void open_table(table *t)
         char key[40];
         name_of(b, key);
         for (int v = 0; v < CF_VIEW_COUNT; v++) {
-            if (!b->is_old && (b->views & CF_IN(v))) {
+            if (b->views & CF_IN(v)) {
                 row_of(t, key)->command[v] = b->row->name;
             }
         }
@@ -176,32 +176,6 @@ static void write_several(cf_buf *out, const table *t, const cf_buf *text)
     }
 }
 
-static void write_old(cf_buf *out, const table *t)
-{
-    cf_buf_adds(out, "| view | key | command | key now |\n"
-                     "| --- | --- | --- | --- |\n");
-    for (size_t i = 0; i < t->app.keymap.n; i++) {
-        const cf_binding *b = &t->app.keymap.v[i];
-        for (int v = 0; b->is_old && v < CF_VIEW_COUNT; v++) {
-            if (b->views & CF_IN(v)) {
-                char key[40];
-                cf_buf now = CF_BUF_INIT;
-                name_of(b, key);
-                cf_keymap_describe(&t->app.keymap, CF_IN(v), b->row, &now);
-                cf_buf_addf(out, "| %s ", cf_views[v]->title);
-                add_key(out, key);
-                cf_buf_addf(out, " %s | `", b->row->name);
-                if (now.n == 0) {
-                    cf_buf_addf(&now, ":%s", b->row->name);
-                }
-                add_cell(out, cf_buf_cstr(&now));
-                cf_buf_adds(out, "` |\n");
-                cf_buf_deinit(&now);
-            }
-        }
-    }
-}
-
 /* ---- the tables as they are --------------------------------------------- */
 
 /* Puts `want` between the mark and the next empty line; false when something
@@ -232,21 +206,18 @@ static void test_keys__document_agrees(void **state)
     (void)state;
     static table t;
     static const char *const marks[] = {"<!-- keys with one command -->",
-                                        "<!-- keys with several commands -->",
-                                        "<!-- keys of the version before -->"};
+                                        "<!-- keys with several commands -->"};
     cf_error err;
     cf_buf text = CF_BUF_INIT;
     bool is_same = true;
     open_table(&t);
     T_OK(cf_os_read_file(&text, file, 1 << 20, &err), err);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         cf_buf want = CF_BUF_INIT;
         if (i == 0) {
             write_single(&want, &t);
-        } else if (i == 1) {
-            write_several(&want, &t, &text);
         } else {
-            write_old(&want, &t);
+            write_several(&want, &t, &text);
         }
         is_same = put(&text, marks[i], &want) && is_same;
         cf_buf_deinit(&want);
@@ -314,26 +285,6 @@ static void test_keys__meanings_are_written(void **state)
     cf_app_deinit(&t.app);
 }
 
-/* An old key is free in its view: it hides nothing, and names a command. */
-static void test_keys__old_ones_hide_nothing(void **state)
-{
-    (void)state;
-    static table t;
-    open_table(&t);
-    for (size_t i = 0; i < t.app.keymap.n; i++) {
-        const cf_binding *b = &t.app.keymap.v[i];
-        for (int v = 0; b->is_old && v < CF_VIEW_COUNT; v++) {
-            char key[40];
-            name_of(b, key);
-            if ((b->views & CF_IN(v)) && row_of(&t, key)->command[v] != NULL) {
-                fail_msg("the old key '%s' of %s is %s now", key, cf_views[v]->title,
-                         row_of(&t, key)->command[v]);
-            }
-        }
-    }
-    cf_app_deinit(&t.app);
-}
-
 /* Whether the keys of one begin those of the other, or are the same. */
 static bool hides(const cf_binding *a, const cf_binding *b)
 {
@@ -341,8 +292,8 @@ static bool hides(const cf_binding *a, const cf_binding *b)
     return (a->views & b->views) != 0 && memcmp(a->keys, b->keys, n * sizeof a->keys[0]) == 0;
 }
 
-/* In each view, with the keys that work everywhere and those of the version
- * before: every sequence of keys can be pressed to its end. */
+/* In each view, with the keys that work everywhere: every sequence of keys can
+ * be pressed to its end. */
 static void test_keys__no_row_hides_another(void **state)
 {
     (void)state;
@@ -373,7 +324,6 @@ int main(void)
         cmocka_unit_test(test_keys__lines_are_bound_once),
         cmocka_unit_test(test_keys__meanings_are_written),
         cmocka_unit_test(test_keys__no_row_hides_another),
-        cmocka_unit_test(test_keys__old_ones_hide_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
