@@ -610,10 +610,6 @@ static void open_loss(cf_app *app)
 
 static void cmd_fork(cf_app *app)
 {
-    if (cf_chat__state(app)->is_on_session) {
-        open_loss(app);
-        return;
-    }
     const cf_turn *t = current_row(app);
     const cf_reply *r = t != NULL ? cf_lab_reply(app->lab, t->id) : NULL;
     if (r == NULL || r->n_token == 0) {
@@ -621,6 +617,11 @@ static void cmd_fork(cf_app *app)
         return;
     }
     cf_app_show(app, CF_VIEW_TOKENS, &(cf_target){.kind = CF_TARGET_TURN, .id = t->id});
+}
+
+static void cmd_open(cf_app *app)
+{
+    (cf_chat__state(app)->is_on_session ? open_loss : cmd_fork)(app);
 }
 
 static void cmd_new(cf_app *app)
@@ -824,11 +825,12 @@ static const cf_command chat_commands[] = {
     {"select", HERE, "v", "", "select lines: j k, then y copies, :w writes",
      CF_RUN(cf_chat__select)},
     {"parent", HERE, ",", "", "go to the previous turn", CF_BY(chat_move, CF_MOVE_UP)},
-    {"fork", HERE, "f <Enter>", "", "show the tokens of this reply, to continue from another one",
+    {"fork", HERE, "f", "", "show the tokens of this reply, to continue from another one",
      CF_RUN(cmd_fork)},
-    {"pane-back", HERE, "<S-Tab>", "",
-     "to Session, where Enter opens the line that wrote what the cache lost last",
-     CF_RUN(cmd_session)},
+    {"open", HERE, "<Enter>", "",
+     "the tokens of this reply; in Session, the line that wrote what the cache lost last",
+     CF_RUN(cmd_open)},
+    {"pane-back", HERE, "<S-Tab>", "", "to Session and back", CF_RUN(cmd_session)},
     {"fold", HERE, "za", "", "fold or unfold thinking", CF_BY(set_fold, -1)},
     {"open-fold", HERE, "zo", "", "unfold thinking", CF_BY(set_fold, 1)},
     {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},
