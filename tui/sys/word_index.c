@@ -276,6 +276,7 @@ cf_status cf_word_index_write(const cf_word_index *f, const char *question, size
     if (rows == NULL) {
         return cf_oom_for(err, "the search");
     }
+    double least = 0; /* what fits half as well has nothing to do with it */
     cf_status st = add_words(f, question, rows, err);
     add_called(f, question, rows);
     for (size_t k = 0; k < max && st == CF_OK; k++) {
@@ -283,9 +284,10 @@ cf_status cf_word_index_write(const cf_word_index *f, const char *question, size
         for (size_t i = 0; i < f->n && max != SIZE_MAX; i++) {
             best = rows[i].score > rows[best].score ? i : best;
         }
-        if (best == f->n) {
+        if (best == f->n || rows[best].score < least) {
             break;
         }
+        least = k == 0 && max != SIZE_MAX ? rows[best].score / 2 : least;
         const char *const *t = f->row[best].text;
         cf_buf_addf(out, "%s%s%s  (%s)\n    %.200s%s\n", t[KEYS], t[KEYS][0] != '\0' ? "  " : "",
                     t[NAME], t[WHERE], t[HELP], strlen(t[HELP]) > 200 ? " ..." : "");

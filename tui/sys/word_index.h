@@ -32,8 +32,8 @@ void cf_word_index_add(cf_word_index *f, const char *where, const char *keys, co
                        const char *help);
 
 /* Appends at most `max` rows, two lines each: keys, name and where; help, of a
- * long one the beginning.  Nothing where no row has one of the words; with
- * SIZE_MAX all rows.  CF_ENOMEM. */
+ * long one the beginning.  None that fits less than half as well as the first;
+ * nothing where no row has one of the words; with SIZE_MAX all rows.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_word_index_write(const cf_word_index *f, const char *question, size_t max,
                                           cf_buf *out, cf_error *err);
 

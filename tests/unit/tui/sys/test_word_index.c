@@ -38,6 +38,14 @@ static void test_word_index__best_first(void **state)
     finds("the overlay of tokens", 1, "H  :overlay  (Tokens)\n    probability, entropy or none\n");
 }
 
+/* A row with one word of the help has nothing to do with a name that is asked for. */
+static void test_word_index__far_below_is_left_out(void **state)
+{
+    (void)state;
+    finds("the overlay, its probability and another", 3,
+          "H  :overlay  (Tokens)\n    probability, entropy or none\n");
+}
+
 static void test_word_index__nothing(void **state)
 {
     (void)state;
@@ -115,6 +123,7 @@ int main(void)
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_word_index__best_first),
+        cmocka_unit_test(test_word_index__far_below_is_left_out),
         cmocka_unit_test(test_word_index__nothing),
         cmocka_unit_test(test_word_index__keys_and_names),
         cmocka_unit_test(test_word_index__answers),
