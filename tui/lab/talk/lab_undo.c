@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/talk_impl.h"
 
 void cf_lab_undone_deinit(cf_lab_undone *undone)
@@ -113,11 +115,52 @@ cf_status cf_lab_undo(cf_lab *lab, bool again, cf_lab_undone *out, cf_buf *what,
                            "sessions before this one");
 }
 
-/* A line about a step; a change of the history is the next of `changes` that
- * begins with `mark`. */
-static void list_step(const cf_lab_undo_step *step, char mark, const char **changes, cf_buf *out)
+/* The place, from 1, of a turn among the first n; 0: it is not there. */
+static size_t place_of(const cf_turn *const *turns, size_t n, cf_uuid id)
 {
-    size_t n = 0;
+    while (n > 0 && !cf_uuid_eq(turns[n - 1]->id, id)) {
+        n--;
+    }
+    return n;
+}
+
+/* The turn with which the path to `to` leaves that to `from`.  Turns come after
+ * their parents. */
+static void name_branch(const cf_lab *lab, cf_uuid from, cf_uuid to, cf_buf *out)
+{
+    size_t n, first = 0, depth = 0;
+    const cf_turn *const *turns = cf_lab_turns(lab, &n);
+    size_t a = place_of(turns, n, from), b = place_of(turns, n, to);
+    while (a != b) {
+        size_t *last = a > b ? &a : &b;
+        first = a > b ? first : b;
+        *last = place_of(turns, *last - 1, turns[*last - 1]->parent);
+    }
+    for (size_t i = first; i > 0; i = place_of(turns, i - 1, turns[i - 1]->parent)) {
+        depth++;
+    }
+    if (first == 0) {
+        cf_buf_adds(out, "back to an earlier turn");
+        return;
+    }
+    char line[64];
+    cf_buf text = CF_BUF_INIT;
+    cf_str role = cf_json_get_str(turns[first - 1]->message, "role");
+    cf_lab_message_text(&text, turns[first - 1]->message);
+    cf_utf8_copy(line, sizeof line, cf_str_make(text.p, strcspn(cf_buf_cstr(&text), "\n")));
+    cf_buf_addf(out, "turn %02zu, %.*s: %s", depth, (int)role.n, role.p, line);
+    cf_buf_deinit(&text);
+}
+
+/* A line about step `i`; a change of the history is the next of `changes` that
+ * begins with `mark`. */
+static void list_step(const cf_lab *lab, const cf_lab_undo_stack *stack, size_t i, char mark,
+                      const char **changes, cf_buf *out)
+{
+    const cf_lab_undo_step *step = &stack->step[i];
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(lab, &n);
+    cf_uuid head = n > 0 ? path[n - 1]->id : (cf_uuid){{0}};
     switch (step->kind) {
     case CF_LAB_UNDO_LINE:
         cf_buf_addf(out, "%c  :%s\n", mark, cf_buf_cstr(mark == '+' ? &step->source : &step->name));
@@ -126,7 +169,18 @@ static void list_step(const cf_lab_undo_step *step, char mark, const char **chan
         cf_buf_addf(out, "%c  another template than %s\n", mark, cf_buf_cstr(&step->name));
         break;
     case CF_LAB_UNDO_HEAD:
-        cf_buf_addf(out, "%c  a branch\n", mark);
+        for (size_t k = stack->n; --k > i;) { /* the path beside which it was done */
+            bool is_here = stack->step[k].kind == CF_LAB_UNDO_HEAD &&
+                           cf_uuid_eq(stack->step[k].conv, lab->talk->conv_id);
+            head = is_here ? stack->step[k].head : head;
+        }
+        cf_buf_addf(out, "%c  ", mark);
+        if (cf_uuid_eq(step->conv, lab->talk->conv_id)) {
+            name_branch(lab, mark == '+' ? step->head : head, mark == '+' ? head : step->head, out);
+        } else {
+            cf_buf_adds(out, "a branch of another conversation");
+        }
+        cf_buf_addc(out, '\n');
         break;
     case CF_LAB_UNDO_STORE:
         while (**changes != '\0' && **changes != mark) {
@@ -148,11 +202,11 @@ cf_status cf_lab_list_undo(const cf_lab *lab, cf_buf *out, cf_error *err)
     cf_buf_adds(out, "In this session, newest first: + was done, - was taken back.\n"
                      "u takes the topmost + back; U or ^R does the lowest - again.\n\n");
     for (size_t i = 0; i < back->n; i++) {
-        list_step(&back->step[i], '-', &at, out);
+        list_step(lab, back, i, '-', &at, out);
     }
     at = cf_buf_cstr(&changes);
     for (size_t i = done->n; i-- > 0;) {
-        list_step(&done->step[i], '+', &at, out);
+        list_step(lab, done, i, '+', &at, out);
     }
     cf_buf_adds(out, done->n + back->n == 0 ? "   nothing yet\n" : "");
     if (changes.n > 0) {
