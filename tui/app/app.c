@@ -157,8 +157,11 @@ void cf_app_command(cf_app *app, const char *line)
     } else if (n_found == 0) {
         cf_buf meant = CF_BUF_INIT;
         cf_menu_did_you_mean(app, line, n, &meant);
+        if (meant.n == 0) {
+            cf_buf_addf(&meant, "; :help %.*s looks for it", (int)n, line);
+        }
         cf_app_say(app, CF_STYLE_ERROR, "no command '%.*s' here%s", (int)n, line,
-                   meant.n != 0 ? cf_buf_cstr(&meant) : "; ? lists them");
+                   cf_buf_cstr(&meant));
         cf_buf_deinit(&meant);
     } else {
         cf_app_say(app, CF_STYLE_ERROR, "'%.*s' may mean several commands", (int)n, line);

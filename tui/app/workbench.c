@@ -19,8 +19,6 @@
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/sys/leave.h"
 
-enum { NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */ };
-
 /* Everything that is given back, in the opposite order. */
 typedef struct workbench {
     const cf_start *start;
@@ -189,11 +187,12 @@ static void tell_problems(workbench *w)
     if (problems->n == 0) {
         return;
     }
-    cf_buf_add(&w->app.log, problems->p, problems->n);
     size_t n = strcspn(problems->p, "\n");
-    bool is_all = n + 1 == problems->n && n <= NOTICE_MAX;
-    cf_app_say(&w->app, CF_STYLE_WARNING, "%.*s%s", (int)(n <= NOTICE_MAX ? n : NOTICE_MAX),
-               problems->p, is_all ? "" : " ... (@ shows them)");
+    if (n + 1 < problems->n) { /* more than the one line */
+        cf_buf_add(&w->app.log, problems->p, problems->n);
+    }
+    cf_app_say(&w->app, CF_STYLE_WARNING, "%.*s%s", (int)n, problems->p,
+               n + 1 < problems->n ? " ... (@ shows all)" : "");
 }
 
 static cf_status set_system(workbench *w, cf_error *err)

@@ -840,7 +840,7 @@ const cf_view_ops cf_view_library = {
     .title = "Library",
     .commands = library_commands,
     .footer = "open search filter-line compare tick archive undo tag "
-              "export import place session rename new sort",
+              "export import place sessions rename new sort",
     .state_size = sizeof(library),
     .open = library_open,
     .close = library_close,

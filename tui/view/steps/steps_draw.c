@@ -35,7 +35,7 @@ static void draw_names(cf_steps_view *v, cf_grid *g, cf_rect r)
     if (v->n_names == 0) {
         cf_grid_puts(g, r.x, r.y + 1, r.w,
                      v->is_listing ? "Looking for sessions ..."
-                                   : "No sessions of agents here; :session FILE opens one.",
+                                   : "No sessions of agents here; :sessions FILE opens one.",
                      CF_STYLE_DIM);
         return;
     }
