@@ -9,6 +9,7 @@
 #include "tui/grid/wrap.h"
 #include "tui/lab/prompt/lab_lint.h"
 #include "tui/view/kit/pane.h"
+#include "tui/widget/note.h"
 
 enum {
     EXPLAINED = 5, /* lines for one finding */
@@ -23,7 +24,7 @@ static cf_style style_of(char kind)
 
 int cf_lint_pane_height(int n, int all, bool explains)
 {
-    int want = n > 0 ? n + (explains ? EXPLAINED : 0) + 2 : 3;
+    int want = n > 0 ? (explains ? 2 * n + EXPLAINED : n) + 2 : 3;
     int most = explains ? all / 2 : all * 2 / 5;
     return want < most ? want : most > 3 ? most : all >= 6 ? 3 : 0;
 }
@@ -50,27 +51,25 @@ static bool is_narrow(int width)
     return width < NARROW;
 }
 
-/* A finding in as many of r.h rows as its message needs; how many. */
+/* A finding's message in at most r.h rows, and the rows it takes; g NULL: only
+ * these. */
 static int draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f, bool is_on)
 {
     cf_style style = is_on ? CF_STYLE_SELECTED : style_of(f->rule[0]);
     cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
-    int x = is_narrow(r.w) ? 5 : 11, n = 1;
+    int x = is_narrow(r.w) ? 5 : 11;
     cf_buf text = CF_BUF_INIT;
     put_message(&text, f, is_narrow(r.w));
-    cf_grid_fill(g, (cf_rect){r.x, r.y, r.w, 1}, ' ', plain);
-    if (r.h == 1) {
-        cf_grid_put(g, r.x + x, r.y, r.w - x, cf_buf_str(&text), plain);
-    } else {
-        int end = put_text(g, (cf_rect){r.x + x, r.y, r.w - x, r.h}, r.y, cf_buf_str(&text), plain);
-        n = end > r.y + 1 ? end - r.y : 1;
+    if (g != NULL) {
+        cf_grid_fill(g, (cf_rect){r.x, r.y, r.w, 1}, ' ', plain);
+        cf_grid_puts(g, r.x, r.y, 5, f->rule, style);
     }
-    cf_grid_puts(g, r.x, r.y, 5, f->rule, style);
-    if (!is_narrow(r.w) && f->line != 0) {
+    if (g != NULL && !is_narrow(r.w) && f->line != 0) {
         cf_grid_putf(g, r.x + 5, r.y, 5, plain, "%4u", (unsigned)f->line);
     }
+    int n = cf_note_put(g, (cf_rect){r.x + x, r.y, r.w - x, r.h}, cf_buf_str(&text), plain);
     cf_buf_deinit(&text);
-    return n;
+    return n > 1 ? n : 1;
 }
 
 /* The condition that decided, when one is known; returns the row after it. */
@@ -91,32 +90,33 @@ static int put_because(cf_grid *g, cf_rect r, int y, const cf_lint_finding *f)
 static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report, cf_list *list,
                           bool has_focus, bool explains)
 {
-    int text = r.h - (int)report->n;
+    int text = r.h - 2 * (int)report->n;
     text = text < EXPLAINED ? EXPLAINED : text > EXPLAINED_MAX ? EXPLAINED_MAX : text;
     int rows = explains && r.h > text + 1 ? r.h - text : r.h;
     cf_list_set(list, report->n, (size_t)rows);
-    /* Rows that no finding needs go to messages that are longer. */
-    int spare = explains || (size_t)rows < report->n ? 0 : rows - (int)report->n;
-    int y = 0;
+    /* Rows that no finding needs go to long messages, that under the cursor first. */
+    const cf_lint_finding *f = &report->v[list->cursor];
+    int spare = rows > (int)report->n ? rows - (int)report->n : 0, y = 0;
+    int whole = draw_row(NULL, (cf_rect){r.x, r.y, r.w, rows}, f, true);
+    int own = !has_focus ? 1 : whole > 1 + spare ? 1 + spare : whole, shown = 0;
+    spare -= own - 1;
     for (size_t i = list->top; i < report->n && y < rows; i++) {
         bool is_on = has_focus && i == list->cursor;
-        int n_left = (int)(report->n - i);
-        cf_rect at = {r.x, r.y + y, r.w, 1 + (spare + n_left - 1) / n_left};
-        int n = draw_row(g, at, &report->v[i], is_on);
-        at.h = n;
+        cf_rect at = {r.x, r.y + y, r.w, is_on ? own : 1 + spare};
+        at.h = draw_row(g, at, &report->v[i], is_on);
         cf_grid_spot(g, at, CF_SPOT_FINDING, i);
         if (is_on) {
             g->cursor_x = r.x;
             g->cursor_y = at.y;
         }
-        spare -= n - 1;
-        y += n;
+        shown = i == list->cursor ? at.h : shown;
+        spare -= is_on ? 0 : at.h - 1;
+        y += at.h;
     }
-    if (rows < r.h && list->cursor < report->n) {
-        const cf_lint_finding *f = &report->v[list->cursor];
+    if (rows < r.h) {
         cf_rect below = {r.x, r.y + rows, r.w, r.h - rows};
         y = below.y;
-        if ((int)cf_text_width(f->message.p, f->message.n) > r.w - (is_narrow(r.w) ? 5 : 11)) {
+        if (shown < whole) {
             cf_buf line = CF_BUF_INIT; /* line ends spelled out */
             cf_safe_line(&line, f->message.p, f->message.n);
             y = put_text(g, below, y, cf_buf_str(&line), CF_STYLE_NORMAL);
