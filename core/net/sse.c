@@ -35,13 +35,16 @@ static bool is_field(cf_str line, const char *name, cf_str *value)
 static void take_retry(cf_sse *s, cf_str value)
 {
     int64_t ms = 0;
+    if (value.n == 0 || value.n > 9) {
+        return;
+    }
     for (size_t i = 0; i < value.n; i++) {
         if (value.p[i] < '0' || value.p[i] > '9') {
             return;
         }
         ms = ms * 10 + (value.p[i] - '0');
     }
-    s->retry_ms = value.n > 0 && value.n < 10 ? ms : s->retry_ms;
+    s->retry_ms = ms;
 }
 
 static cf_status end_line(cf_sse *s, cf_sse_fn fn, void *ud, cf_error *err)
