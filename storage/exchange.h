@@ -66,10 +66,10 @@ typedef struct cf_import_options {
     const char *name;  /* of the file, for `source`; may be NULL */
     const char *tag;   /* put on every conversation; may be NULL */
     const char *title; /* of conversations without one; may be NULL */
-    /* Told about each record that is left out, with its line (1-based; 0:
+    /* Called for each record that is left out, with its line (1-based; 0:
      * none).  May be NULL. */
     void (*note)(void *ud, uint64_t line, const char *text);
-    /* Told what was written so far, after each batch.  May be NULL. */
+    /* Called with what was written so far, after each batch.  May be NULL. */
     void (*progress)(void *ud, const cf_import_report *so_far);
     void *ud;
     /* Ends the import with CF_ECANCELLED; conversations of the batch that is
@@ -94,8 +94,8 @@ struct cf_trail;
 struct cf_trail_message;
 /* A session's message in the form that all rooms share; NULL without memory. */
 struct json_t *cf_session_message(const struct cf_trail_message *m);
-/* Takes a session's file (storage/trail.h) into the history, and finds one
- * message's turn there: what shows a session opens it so. */
+/* Imports a session's file (storage/trail.h) into the history and finds the turn
+ * of one message there, to open it from a view of the session. */
 CF_MUST_USE cf_status cf_session_keep(cf_store *store, const char *path, const struct cf_trail *t,
                                       cf_str agent, const struct cf_trail_message *message,
                                       cf_uuid *conversation, cf_uuid *turn, cf_error *err);

@@ -1,5 +1,5 @@
 /*
- * store.h - every turn and everything about it, for good, in one SQLite file.
+ * store.h - the history: every turn and everything about it, in one SQLite file.
  *
  * Place in the flow:  a running conversation --> [store] --> library, search,
  *                     commands.
@@ -11,9 +11,9 @@
  *           CF_OK means "on disk".  Writes of a conversation's own content
  *           (cf_store_put_*, cf_store_begin, cf_store_finish) are kept: when
  *           the disk is full, read-only or locked they return CF_EBUSY, stay
- *           in memory in their order, and are written when that is possible
- *           again; cf_store_get_state() reports it.  All other writes fail at
- *           once in that case and leave nothing changed.
+ *           in memory in their order, and are written as soon as that is
+ *           possible; cf_store_get_state() reports it.  All other writes fail
+ *           at once in that case and change nothing.
  * Reading:  from read-only connections, never held up by the writer, results
  *           in the caller's arena.
  * Threads:  a cf_store may be used by any number of threads; a cf_stream by
@@ -306,15 +306,15 @@ CF_MUST_USE cf_status cf_store_fork(cf_store *store, cf_uuid turn, cf_uuid *out,
  * undone; cf_store_set_place(.., CF_PLACE_TRASH) can. */
 CF_MUST_USE cf_status cf_store_purge(cf_store *store, cf_uuid conv, cf_error *err);
 
-/* Keeps a word about the file itself under a name; it stays for good.
- * CF_EINVAL when the name is taken: the first word stays. */
+/* Stores a value about the file itself under a name, permanently.  CF_EINVAL
+ * when the name is taken: the first value stays. */
 CF_MUST_USE cf_status cf_store_put_mark(cf_store *store, cf_str name, cf_str value, cf_error *err);
 /* CF_ENOTFOUND. */
 CF_MUST_USE cf_status cf_store_get_mark(cf_store *store, cf_str name, cf_arena *arena,
                                         cf_str *value, cf_error *err);
 
 /* A message of a tool server's log.  Its direction is "out" or "in"; "stdout"
- * and "stderr" are lines that are no messages, "note" is confab's own. */
+ * and "stderr" are lines that are not messages, "note" is confab's own. */
 typedef struct cf_store_mcp {
     int64_t n; /* place in the conversation's log; given by the store */
     int64_t at_ms;
@@ -335,29 +335,29 @@ CF_MUST_USE cf_status cf_store_get_mcp(cf_store *store, cf_uuid conv, int64_t fr
 typedef struct cf_store_mcp_tool {
     cf_str server, tool; /* tool empty: all of the server */
     cf_str definition;   /* JSON as the server lists it */
-    cf_str approved_for; /* what it may run for unasked; NULL: nothing */
+    cf_str approved_for; /* for which it may run without a question; NULL: nothing */
 } cf_store_mcp_tool;
 
-/* Replaces what is remembered of it. */
+/* Replaces what is stored about it. */
 CF_MUST_USE cf_status cf_store_put_mcp_tool(cf_store *store, const cf_store_mcp_tool *tool,
                                             cf_error *err);
 /* CF_ENOTFOUND. */
 CF_MUST_USE cf_status cf_store_get_mcp_tool(cf_store *store, cf_str server, cf_str tool,
                                             cf_arena *arena, cf_store_mcp_tool *out, cf_error *err);
 
-/* Takes the newest change of this section, import or deletion of a template
- * back that was not taken back yet (not purge), with what was changed together
- * with it.
- * `what` gets one line about it, with the title.  CF_ENOTFOUND: nothing
- * left. */
+/* Undoes the newest change of this section, import or deletion of a template
+ * that is not undone yet (purges excepted), with everything that was changed
+ * together with it.
+ * Appends one line about it to `what`, with the title.  CF_ENOTFOUND: nothing
+ * is left to undo. */
 CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what, cf_error *err);
 
-/* Does what was taken back last again, unless something was changed since.
- * CF_ENOTFOUND: nothing; CF_EUNSUPPORTED: an import. */
+/* Redoes what was undone last, unless something was changed since.
+ * CF_ENOTFOUND: nothing to redo; CF_EUNSUPPORTED: an import. */
 CF_MUST_USE cf_status cf_store_redo(cf_store *store, cf_buf *what, cf_error *err);
 
-/* Appends a line about each of the newest 100, the newest first: '+', or '-'
- * where it is taken back, and what it was. */
+/* Appends a line about each of the newest 100 changes, the newest first: '+', or
+ * '-' if it is undone, and what it was. */
 CF_MUST_USE cf_status cf_store_list_changes(cf_store *store, cf_buf *out, cf_error *err);
 
 typedef struct cf_store_put_report {
@@ -379,10 +379,10 @@ typedef struct cf_store_origin {
 /*
  * Stores whole trees, each all or nothing; trees with turns already known
  * grow by the new ones.  With an origin (may be NULL) cf_store_undo() removes
- * what all calls with its id have added, but for turns that were continued
- * since and the turns before them.  A tree without UUID belongs to the conversation of
- * its known turns.  errs[i] (may be NULL) and reports[i] are about tree i.
- * Fails only if nothing could be written at all.
+ * what all calls with its id have added, except turns that were continued
+ * since and the turns before them.  A tree without a UUID belongs to the
+ * conversation of its known turns.  errs[i] (may be NULL) and reports[i] are
+ * about tree i.  Fails only if nothing could be written at all.
  */
 CF_MUST_USE cf_status cf_store_put_trees(cf_store *store, const cf_store_tree *const *trees,
                                          size_t n, const cf_store_origin *origin,
@@ -579,7 +579,7 @@ CF_MUST_USE cf_status cf_store_templates(cf_store *store, cf_arena *arena,
  * (room for tree->n) and counted; 0 when `leaf` is not in the tree. */
 size_t cf_store_path_to(const cf_store_tree *tree, cf_uuid leaf, size_t *out);
 
-/* ---- care --------------------------------------------------------------- */
+/* ---- maintenance -------------------------------------------------------- */
 
 typedef void (*cf_store_finding_fn)(void *ud, const char *line);
 

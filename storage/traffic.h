@@ -31,7 +31,7 @@ typedef struct cf_exchange {
     int64_t total_us;    /* to its end; -1: it has not ended */
     cf_str client;       /* the program that asked */
     cf_str method, path; /* path without query */
-    cf_str upstream;     /* address without credentials; empty: ourselves */
+    cf_str upstream;     /* address without credentials; empty: confab serve */
     cf_str api;          /* "openai-chat" ...; empty: not known */
     cf_str model;
     int64_t status;     /* of HTTP; -1: no answer yet */
@@ -39,9 +39,9 @@ typedef struct cf_exchange {
     cf_str response_id; /* of the answer's body */
     int64_t n_messages, n_prompt, n_cached, n_reply;
     int64_t n_written, n_thinking; /* of the prompt to a cache; of the reply */
-    cf_str end;                               /* "stop", "length", "aborted" ... */
-    cf_str note; /* what went wrong with the recording, or is worth knowing */
-    cf_str findings;                          /* JSON list of objects */
+    cf_str end;                    /* "stop", "length", "aborted" ... */
+    cf_str note;                   /* what went wrong with the recording, or is worth knowing */
+    cf_str findings;               /* JSON list of objects */
     cf_str request_headers, response_headers; /* JSON lists of [name, value] */
     cf_str request, response;                 /* exact bodies; not read by lists */
     int64_t request_bytes, response_bytes;

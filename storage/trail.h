@@ -126,15 +126,15 @@ typedef struct cf_trail_left_out {
 
 typedef struct cf_trail {
     cf_arena arena;
-    const char *format; /* "claude-code", "codex", "opencode", "gemini", "qwen", "pi", "otel", "proxy" */
+    const char *format; /* as in the event `session`: "claude-code", "proxy" ... */
     cf_str path, id, title, folder, version;
     int64_t started_ms, ended_ms; /* 0: unknown */
     const cf_str *models;         /* [n_models], in order of first use */
     size_t n_models;
-    cf_trail_event *events;       /* [n_events] */
+    cf_trail_event *events; /* [n_events] */
     size_t n_events;
     size_t n_messages, n_calls, n_steps;
-    cf_trail_left_out *left_out;  /* [n_left_out] */
+    cf_trail_left_out *left_out; /* [n_left_out] */
     size_t n_left_out;
     const cf_str *parts; /* [n_parts], of traffic: ids of the main path's conversations */
     size_t n_parts;
@@ -146,10 +146,10 @@ typedef struct cf_trails {
 } cf_trails;
 
 typedef struct cf_trail_options {
-    size_t max_bytes;  /* of a file that are read, at whole lines; 0: all */
-    const char *id;    /* of a history a conversation, whose session is read; NULL, "": all */
+    size_t max_bytes;  /* read of a file, whole lines; 0: all */
+    const char *id;    /* of a history: the conversation whose session is read; NULL, "": all */
     cf_cancel *cancel; /* ends with CF_ECANCELLED; may be NULL */
-    /* Told how much of a file has been read; may be NULL. */
+    /* Called with how much of a file has been read; may be NULL. */
     void (*progress)(void *ud, uint64_t done, uint64_t all);
     void *ud;
 } cf_trail_options;
@@ -167,8 +167,8 @@ void cf_trails_deinit(cf_trails *t);
 /* The format of a file by its content, or NULL. */
 const char *cf_trail_sniff(const char *path);
 
-/* The first text that a person wrote, on one line's worth of bytes: what names
- * a session without a title.  Borrowed. */
+/* The first text that the user wrote, which names a session without a title, cut
+ * to one line.  Borrowed. */
 cf_str cf_trail_first_text(const cf_trail *t);
 /* Its title, or that text, at most 80 bytes of it and cut between characters. */
 cf_str cf_trail_name(const cf_trail *t);
@@ -212,7 +212,7 @@ typedef struct cf_trail_findings {
 
 cf_str cf_trail_finding_name(const cf_trail_finding *f);
 
-/* The rules are in docs/sessions.md.  Branches never count.  CF_ENOMEM. */
+/* The rules are in docs/sessions.md.  Side branches are not examined.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_trail_find(cf_trail_findings *out, const cf_trail *t, cf_error *err);
 void cf_trail_findings_deinit(cf_trail_findings *f);
 

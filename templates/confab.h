@@ -1,6 +1,6 @@
 /*
- * confab.h - the whole of confab in one handle: a model, its template, a
- * conversation, tools, constraints, and the means to look inside.
+ * confab.h - the library in one handle: a model, its template, a conversation,
+ * tools, constraints, and the means to inspect all of it.
  *
  * Place in the flow:  a program --> [confab] --> open.h, conversation.h,
  *                     constraint.h, template_lint.h --> text and JSON.
@@ -22,15 +22,15 @@
  *           and fills *err (may be NULL) with one line of text.  A failure
  *           leaves the conversation as it was.
  *           Where this header gives NULL no meaning, a handle or a text that is
- *           NULL is CF_EINVAL; functions without an error do nothing then.
+ *           NULL gives CF_EINVAL; functions without an error then do nothing.
  * Callbacks: while cf_chat(), cf_score_text(), cf_inside() or cf_influence() runs,
- *           its handle is answering: every other call with
- *           it is CF_EINVAL, from a function of the program, too, and cf_close(),
- *           cf_on_reply() and cf_mask_back() do nothing.  Only cf_interrupt() and
- *           what asks for a constant (cf_n_vocab(), cf_parts()) work.  A function
- *           that needs a model opens a handle of its own.
- * fork():   a child has none of the threads that compute, so a handle from before
- *           is CF_EINVAL there and is not closed; open one in the child.
+ *           its handle is busy: every other call with it gives CF_EINVAL, also from
+ *           a callback, and cf_close(), cf_on_reply() and cf_mask_back() do nothing.
+ *           Only cf_interrupt() and functions that return a constant (cf_n_vocab(),
+ *           cf_parts()) work.  A callback that needs a model opens a handle of its
+ *           own.
+ * fork():   a child process has none of the threads that compute, so a handle from
+ *           before the fork gives CF_EINVAL there and is not closed; open a new one.
  * Threads:  one thread at a time for a handle and what was made from it;
  *           cf_interrupt() may be called from any thread.  Different handles
  *           are independent.
@@ -90,8 +90,8 @@ void cf_close(confab *c);
 /*
  * Sends the user's message and waits for the answer, tool calls and their
  * results included.  Returns the text of the last reply, "" when it has none.
- * `message` NULL has the model reply once more to what is there.
- * CF_ECANCELLED after cf_interrupt(): what came is kept as a stopped reply.
+ * `message` NULL: the model replies to the conversation as it is.
+ * CF_ECANCELLED after cf_interrupt(): what had arrived is kept as a stopped reply.
  */
 const char *cf_chat(confab *c, const char *message, cf_error *err);
 
@@ -123,9 +123,9 @@ cf_status cf_set_system(confab *c, const char *text, cf_error *err);
  * Sets an option of later replies by its name: "temperature", "top_k",
  * "top_p", "min_p", "repetition_penalty" and the other numbers that `confab
  * help run` lists, "seed", "max_tokens", "thinking" ("on", "off" or
- * "default"), "thinking_budget", "alternatives" (how many tokens are kept of those
- * that could have come in place of each, 0 to 64, at first 0).  CF_EINVAL names the
- * option and its range.
+ * "default"), "thinking_budget", "alternatives" (the number of candidates kept
+ * for each token, 0 to 64; default 0).
+ * CF_EINVAL names the option and its range.
  */
 cf_status cf_set(confab *c, const char *name, const char *value, cf_error *err);
 
@@ -177,8 +177,8 @@ cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn, void *u
 
 /*
  * The prompt that cf_chat(message) would send, and where each byte of it comes
- * from; nothing is sent.  `message` NULL: the prompt for a reply to what is
- * there.
+ * from; nothing is sent.  `message` NULL: the prompt for a reply to the
+ * conversation as it is.
  *
  *   {"text": the prompt,
  *    "spans": [{"off","len","source","index","path","line","column"}],
@@ -192,17 +192,17 @@ cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn, void *u
 const char *cf_inspect(confab *c, const char *message, cf_error *err);
 
 /*
- * The tokens of the last reply, in order, each with what could have come in its place:
+ * The tokens of the last reply, in order, each with its candidates:
  *   [{"id","text","p": with which it was drawn, "p_raw": before the sampler,
  *     "forced": true where it was not drawn,
  *     "top": [{"id","text","p": before the sampler}, the most likely first]}]
- * "top" is empty unless the option "alternatives" was set before.  A server's tokens have
- * the id -1, and what it sent.
+ * "top" is empty unless the option "alternatives" was set before the reply.  Tokens of a
+ * server have the id -1 and only the fields that it sent.
  */
 const char *cf_alternatives(confab *c, cf_error *err);
 
 /*
- * How likely `text` is after `context`, both as they are, without a template:
+ * The likelihood of `text` after `context`, both as they are, without a template:
  *   {"sum": the natural logarithm, "tokens": [{"id","off","len","log_p"}]}
  * Offsets are bytes of the context and the text together.
  * CF_EUNSUPPORTED for a server that does not score prompts.
@@ -210,10 +210,10 @@ const char *cf_alternatives(confab *c, cf_error *err);
 const char *cf_score_text(confab *c, const char *context, const char *text, cf_error *err);
 
 /*
- * Asks about the inside of the model: `request` and the answer are a line of `confab
+ * Asks about the inside of the model: `request` and the answer are lines of `confab
  * inside --batch` (docs/inside.md), {"op": "lens", "attention", "margin", "without",
- * "patch" or "steer", ...}.  Without "ids" they are those of the last reply after its
- * prompt, and "at" is where its first token was chosen.  CF_EUNSUPPORTED for a server.
+ * "patch" or "steer", ...}.  "ids" is by default the prompt and the last reply, and "at"
+ * the position at which the reply's first token was chosen.  CF_EUNSUPPORTED for a server.
  */
 const char *cf_inside(confab *c, const char *request, cf_error *err);
 
@@ -222,10 +222,10 @@ const char *cf_inside(confab *c, const char *request, cf_error *err);
  * turn, and the reply's tokens are scored again:
  *   {"with": the natural logarithm of their likelihood after the whole prompt,
  *    "parts": [{"kind": "message" or "tool", "index", "without", "delta"}]}
- * delta = without - with: below zero the part made the reply likelier.  A part that the
- * template cannot do without has "why" in place of numbers.  docs/study.md says where
- * such numbers mislead, and what `confab influence` does beside them.
- * CF_EINVAL where the conversation does not end with that reply, CF_EUNSUPPORTED for a server.
+ * delta = without - with: below zero, the part made the reply likelier.  A part that the
+ * template cannot render without has "why" instead of numbers.  docs/study.md says where
+ * such numbers mislead, and what else `confab influence` does.
+ * CF_EINVAL if the conversation does not end with that reply, CF_EUNSUPPORTED for a server.
  */
 const char *cf_influence(confab *c, cf_error *err);
 

@@ -43,10 +43,10 @@ typedef struct cf_besides {
 } cf_besides;
 
 /*
- * Lists what lies beside the model of this name (as -m takes it) whose file or
- * folder is `path`.  Adapters are GGUF files that say so and folders of PEFT;
- * those of another architecture than `arch` ("": any) are left out.  What
- * cannot be read is not there.  CF_ENOMEM.
+ * Lists the files beside the model of this name (as -m takes it) whose file or
+ * folder is `path`.  Adapters are PEFT folders and GGUF files whose metadata
+ * says so; those of another architecture than `arch` ("": any) are left out, and
+ * so is what cannot be read.  CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_model_beside(cf_besides *out, const char *name, const char *path,
                                       const char *arch, cf_error *err);
@@ -65,9 +65,9 @@ CF_MUST_USE cf_status cf_model_is_adapter(bool *out, const char *path, const cha
 const char *cf_beside_kind_name(cf_beside_kind kind);
 
 /*
- * Appends one line where a GGUF has another template than the repository whose
- * files lie beside it, or which its metadata names and the cache of Hugging
- * Face has: which file, and what to do.  Nothing otherwise.
+ * Appends one line if a GGUF has another template than the repository whose
+ * files are beside it, or which its metadata names and Hugging Face's cache has:
+ * which file, and what to do.  Appends nothing otherwise.
  */
 void cf_model_template_note(cf_buf *out, const cf_engine *engine, const char *name);
 

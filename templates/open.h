@@ -71,19 +71,19 @@ typedef struct cf_open_options {
 
 /* ---- the model file ----------------------------------------------------- */
 
-/* Whether the model's name is llama:FILE, which an engine plug-in computes, and the
- * name without that. */
+/* Whether the model's name is llama:FILE, which an engine plug-in computes; and the
+ * name without the prefix. */
 bool cf_open_is_plugin(const char *model);
 const char *cf_open_plugin_file(const char *model);
 
 /* Appends the program of the plug-in, and the name and version of its engine.
- * CF_EUNSUPPORTED where it is not built; errors of cf_engine_plugin_name(), with
+ * CF_EUNSUPPORTED if it is not built; errors of cf_engine_plugin_name(), with
  * *path filled. */
 CF_MUST_USE cf_status cf_open_plugin_name(cf_buf *path, cf_buf *name, cf_error *err);
 
 /* Opens the model file, or the bundled model; vocab_only leaves the weights
- * unread.  CF_EINVAL when there is none, `model` does not name a file, or the
- * options have adapters that the caller does not say it opens; errors of cf_engine_open(), with what to do about them. */
+ * unread.  CF_EINVAL when there is none, `model` does not name a file, or there
+ * are adapters without opens_lora; errors of cf_engine_open(), with what to do. */
 CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_only,
                                      cf_error *err);
 

@@ -1,9 +1,9 @@
 /*
- * template_catalogue.h - the public chat templates that confab knows by their
- * text, so that it can say which version one is and what a later one mended.
+ * template_catalogue.h - the published chat templates that confab recognises by
+ * their text, so that it can say which version one is and what a later one fixed.
  *
- * Place in the flow:  source --> [catalogue] --> one line for a person.
- * Knows: hashes, names, dates, sources and mended faults of public templates.
+ * Place in the flow:  source --> [catalogue] --> one line for the user.
+ * Knows: hashes, names, dates, sources and fixed faults of published templates.
  * Does not know: the templates themselves, models, files.
  *
  * Line ends, blanks before them, and empty lines at both ends of a source do

@@ -219,8 +219,8 @@ void cf_conversation_set_constraint(cf_conversation *conv, const cf_grammar *gra
 /* Names the head; a name that is taken moves there.  CF_EINVAL for an empty
  * name or one of 64 characters or more, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_conversation_save(cf_conversation *conv, const char *name, cf_error *err);
-/* Puts the head back to where it was named; the turns after it stay in the
- * tree, and the backend keeps what of its cache is still right.
+/* Moves the head back to the named turn; the turns after it stay in the tree,
+ * and the backend keeps the part of its cache that still applies.
  * CF_ENOTFOUND. */
 CF_MUST_USE cf_status cf_conversation_rewind(cf_conversation *conv, const char *name,
                                              cf_error *err);
@@ -381,10 +381,10 @@ typedef struct cf_tool_loop {
     cf_status (*run)(void *ud, const cf_pending_call *call, json_t **result, cf_error *err);
     /* Called for each result, refused ones too; may be NULL. */
     void (*done)(void *ud, const cf_pending_call *call, const json_t *result);
-    /* Told about each send of the loop before it starts; may change it, or
-     * fail and so end the loop; may be NULL. */
+    /* Called before each send of the loop; may change the send, or fail and so
+     * end the loop; may be NULL. */
     cf_status (*sending)(void *ud, cf_send *send, cf_error *err);
-    /* Told about each send of the loop after it ended, well or not; may be
+    /* Called after each send of the loop, whether it succeeded or not; may be
      * NULL. */
     void (*sent)(void *ud, const cf_sent *sent);
     void *ud;
@@ -393,10 +393,10 @@ typedef struct cf_tool_loop {
 /*
  * Sends, and as long as the reply calls tools, answers the calls and sends
  * again, unless the loop stops at the first calls.  An invalid call is answered
- * with its findings.  CF_ELIMIT when
- * after max_rounds rounds the model still calls: the last reply is in the
- * tree and the head.  CF_ELIMIT also when replies and results are over
- * CF_TOOL_LOOP_BYTES together.
+ * with its findings.
+ * CF_ELIMIT when the model still calls after max_rounds rounds (the last reply
+ * is in the tree and is the head), and when replies and results together exceed
+ * CF_TOOL_LOOP_BYTES.
  */
 CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
                                           const cf_send *send, const cf_tool_loop *loop,

@@ -1,7 +1,7 @@
 /*
- * draft.h - fewer passes: tokens that are likely to follow are guessed, by
- * look-up, by a small model or by a layer of the file made for it, and computed
- * in the same pass as the one before them.
+ * draft.h - drafts: tokens that are likely to follow are guessed by look-up, by
+ * a small model or by the draft layer of the file, and computed in the same pass
+ * as the token before them, which saves passes.
  *
  * Place in the flow:  drawn token --> [draft] --> session --> logits, often
  *                     without a pass.
@@ -11,16 +11,16 @@
  * A guess is what followed the last three or more tokens when they stood
  * somewhere before: in the prompt, in this reply, or in a source.  The pass
  * computes the guesses after the new token.  The caller draws from the logits
- * as ever; when it draws what was guessed, the logits after it are there
- * already.  A wrong guess is taken back.  Since a row's bits do not depend on
- * its company (session.h), the reply is exactly the one without drafts,
- * greedy, sampled or constrained, and only the number of passes differs.
+ * as usual; when it draws what was guessed, the logits after it are already
+ * there.  A wrong guess is taken back.  Since a row's bits do not depend on the
+ * other rows of a pass (session.h), the reply is exactly the one without drafts,
+ * greedy, sampled or constrained; only the number of passes differs.
  *
- * A guess costs a part of a pass, an accepted one saves a whole pass.  A draft
- * keeps this account and guesses only as much as it allows: what was lost in
- * all stays below half a pass and a hundredth of the tokens by look-up, one and
- * a half passes and two hundredths by a model.  A model is asked for as many
- * tokens as its hits of late promise to be worth their price.
+ * A guess costs a part of a pass; an accepted one saves a whole pass.  A draft
+ * keeps this balance and guesses only while it allows: the total loss stays
+ * below half a pass plus a hundredth of the tokens with look-up, and one and a
+ * half passes plus two hundredths with a model.  The number of tokens that a
+ * model is asked for follows from its recent share of accepted guesses.
  *
  * Threads:  as its session.
  * Memory:   eight bytes a token of the timeline and of sources; in the session
@@ -34,7 +34,7 @@
 
 CF_BEGIN_DECLS
 
-/* Guesses of one pass at most, and where the user does not say. */
+/* The most guesses in one pass, and the default. */
 enum { CF_DRAFT_MAX = CF_KEPT_ROWS_MAX - 1, CF_DRAFT_DEFAULT = 7 };
 
 typedef struct cf_draft cf_draft;
@@ -44,8 +44,8 @@ typedef struct cf_draft cf_draft;
 CF_MUST_USE cf_status cf_draft_new(cf_draft **out, size_t n_max, cf_error *err);
 void cf_draft_free(cf_draft *draft);
 
-/* Adds a text to guess from, an earlier reply say: copied.  Before
- * cf_draft_begin().  Sources outside the vocabulary are no harm.  CF_ENOMEM. */
+/* Adds a text to guess from, such as an earlier reply; it is copied.  Before
+ * cf_draft_begin().  Ids outside the vocabulary do no harm.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_draft_source(cf_draft *draft, const cf_token *ids, size_t n,
                                       cf_error *err);
 
@@ -62,17 +62,17 @@ void cf_draft_forget(cf_draft *draft);
 
 /* Where the look-up has no guess, a model makes it: its most likely tokens.
  * `engine` is borrowed until the draft and its clones are freed; `of` is that of
- * the sessions that replies begin in.  CF_EINVAL where they have not the same
- * vocabulary; CF_ENOMEM. */
+ * the sessions that replies begin in.  CF_EINVAL if their vocabularies differ;
+ * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_draft_use_model(cf_draft *draft, cf_engine *engine, const cf_engine *of,
                                          cf_error *err);
 
 /*
- * Before the prompt of a reply is computed, where its states are to be seen: a
- * draft layer of the model's file, which is used where no model is given, reads
- * the states after tokens.  With cf_draft_wants_hidden(), cf_draft_hidden() is
- * to be called for them (cf_run.hidden, `ud` the draft); otherwise the layer
- * guesses from the reply alone.  CF_ENOMEM.
+ * Called before the prompt of a reply is computed, for the draft layer of the
+ * model's file, which is used where no draft model is given: it reads the states
+ * after the prompt's tokens.  If cf_draft_wants_hidden(), call cf_draft_hidden()
+ * for them (cf_run.hidden, `ud` the draft); otherwise the layer guesses from the
+ * reply alone.  CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_draft_prepare(cf_draft *draft, const cf_session *session, cf_error *err);
 bool cf_draft_wants_hidden(const cf_draft *draft);

@@ -1,13 +1,13 @@
 /*
- * engine.h - a loaded model: weights, vocabulary and metadata of one GGUF
- * file, or of a Hugging Face folder, which is read without its weights.
+ * engine.h - a loaded model, from a GGUF file or a Hugging Face folder.
  *
- * Place in the flow:  GGUF file --> [engine] --> sessions, tokenizer.
+ * Place in the flow:  model file or folder --> [engine] --> sessions, tokenizer.
  * Knows: the file's metadata, the memory plan, the threads.  Does not know:
  * prompts, sampling, chat.
  *
- * An engine is heavy and shared; a session (session.h) is one timeline of
- * tokens on it.  The weights stay in the mapped file.
+ * An engine is large and shared; a session (session.h) is one timeline of
+ * tokens on it.  The weights stay in the mapped file, unless they are reordered
+ * (docs/models/safetensors.md) or loaded as another type.
  *
  * Threads:  constant after open: any thread may read it and make sessions.
  *           The engine's thread pool runs one pass at a time; sessions on
@@ -41,7 +41,7 @@ typedef enum cf_cache_type {
 
 /* "f16", "f32", "q8_0", "q4_0"; "" for the default. */
 const char *cf_cache_name(cf_cache_type type);
-/* The type of that name; CF_CACHE_DEFAULT: there is none. */
+/* The type of that name; CF_CACHE_DEFAULT for an unknown one. */
 cf_cache_type cf_cache_named(cf_str name);
 
 /* Whether OpenBLAS computes the products of picture and sound encoders. */
@@ -60,7 +60,7 @@ typedef struct cf_engine_options {
                                memory; NULL: weights as they are, mapped */
     const char *kernel_set; /* one of cf_about.kernel; NULL: the best */
     cf_blas_choice encoder_blas;
-    cf_cache_type cache; /* of sessions that say none */
+    cf_cache_type cache; /* of sessions that do not name one */
     /* The program of an engine plug-in (engine_plugin.h), which computes in a process
      * of its own; NULL: confab itself. */
     const char *plugin;
@@ -72,7 +72,7 @@ typedef struct cf_engine_options {
 /*
  * Opens a GGUF file (any part of a split model finds the others), or a
  * Hugging Face folder; the metadata then has the keys that a GGUF of it would
- * have, and weights are there if the folder has those of a family that
+ * have.  A folder's weights are loaded if they are of a family that confab
  * runs.
  * Returns CF_ENOTFOUND, CF_EIO, CF_ENOMEM; CF_EFORMAT with the offset where
  * the file breaks its format; CF_EUNSUPPORTED for an architecture, tensor
@@ -87,9 +87,9 @@ CF_MUST_USE cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, 
                                             const cf_engine_options *opts, cf_error *err);
 void cf_engine_close(cf_engine *engine);
 
-/* Appends the name and version of the engine whose plug-in this program is.
- * CF_ENOTFOUND, CF_EIO; CF_EUNSUPPORTED, and why, where it cannot be used; CF_EBUSY
- * where it ends by itself. */
+/* Appends the name and version of the engine that the plug-in `program` runs.
+ * CF_ENOTFOUND, CF_EIO; CF_EUNSUPPORTED, with the reason, if it cannot be used;
+ * CF_EBUSY if it ended by itself. */
 CF_MUST_USE cf_status cf_engine_plugin_name(cf_buf *out, const char *program, cf_error *err);
 
 const cf_tokenizer *cf_engine_tokenizer(const cf_engine *engine);
@@ -97,11 +97,11 @@ const cf_tokenizer *cf_engine_tokenizer(const cf_engine *engine);
 /* How a model pools a text into one vector; numbered as ARCH.pooling_type in
  * GGUF. */
 typedef enum cf_pooling {
-    CF_POOLING_NONE, /* it is not said to */
+    CF_POOLING_NONE, /* the file declares none */
     CF_POOLING_MEAN, /* of the states after all tokens */
     CF_POOLING_FIRST,
     CF_POOLING_LAST,
-    CF_POOLING_RANK /* as the family's ranker does, which then makes a score of it */
+    CF_POOLING_RANK /* as the family's ranker does, which computes a score from it */
 } cf_pooling;
 
 typedef struct cf_engine_info {
@@ -114,8 +114,8 @@ typedef struct cf_engine_info {
     const char *load_as;    /* as in the options; NULL: weights as they are */
     uint64_t file_bytes;    /* of all parts */
     uint64_t weight_bytes;
-    uint64_t step_bytes; /* of them, that one token reads: not the experts that
-                            are not chosen, nor other tokens' embeddings */
+    uint64_t step_bytes; /* of them, read for one token: without experts that are
+                            not chosen and other tokens' embeddings */
     uint64_t n_param;
     uint32_t n_layer, n_embd, n_ff, n_head, n_head_kv, head_size;
     uint32_t n_deepstack;             /* layers that read parts of rows of embeddings */
@@ -163,8 +163,8 @@ typedef struct cf_tensor_info {
     uint64_t file_off; /* from the start of its file */
 } cf_tensor_info;
 
-/* CF_EFORMAT, and what is wrong, for a folder whose weight files are damaged: it
- * opens all the same, for its vocabulary and metadata. */
+/* CF_EFORMAT, with what is wrong, for a folder whose weight files are damaged: such a
+ * folder still opens, for its vocabulary and metadata. */
 CF_MUST_USE cf_status cf_engine_check_weights(const cf_engine *engine, cf_error *err);
 
 /* Tensors in file order; false past the end. */

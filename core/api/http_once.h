@@ -1,6 +1,6 @@
 /*
- * http_once.h - libcurl's process-wide part, set up once, and the options that
- * every transfer has.
+ * http_once.h - libcurl's process-wide state, set up once, and the options of
+ * every transfer.
  *
  * Place in the flow:  whatever asks over HTTP --> [http once] --> libcurl.
  * Knows: that libcurl has such a part.  Does not know: who asks, or what.
@@ -15,7 +15,7 @@
 
 CF_BEGIN_DECLS
 
-/* To be called before anything else of libcurl. */
+/* Call before any other function of libcurl. */
 void cf_http_once(void);
 
 /* Options of a CURL handle, after it was made or reset: http and https only, no

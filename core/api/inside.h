@@ -5,7 +5,7 @@
  *
  * Place in the flow:  a session, ids --> [inside] --> numbers.
  * Knows: layers, heads, experts, positions, logits.  Does not know: text,
- * messages, tools: who calls it adds positions up to parts.
+ * messages, tools: the caller sums positions up to parts.
  *
  * Words.  x_0 is the residual stream that enters layer 0 (embeddings after
  * their scale), x_l, l = 1 .. L, what leaves layer l - 1, after everything that
@@ -16,18 +16,18 @@
  * heads and experts count from 0; a range holds `first` up to `end` - 1.
  * Logits are final ones, after logit scale and soft cap.
  *
- * Attention weights say where a head looked.  They are no cause: what hiding a
- * part changes is in cf_inside_run().  Reading early layers through the model's
- * own head (the lens, nostalgebraist 2020) is a rough guide: they were never
- * trained to be read there.
+ * Attention weights say where a head looked.  They are not a cause; for that,
+ * see cf_inside_run() with a part hidden.  Reading early layers through the
+ * model's own head (the lens, nostalgebraist 2020) is a rough guide, since they
+ * were not trained for it.
  *
- * The session that is handed over serves as cache: it may be moved to another
- * timeline, keeps its adapters and steering, and nothing that is changed stays
- * in it.  A run computes only the positions that its changes can reach.  Where
- * nothing is changed the logits are the session's own, bit for bit.
+ * The given session is used as a cache: it may be moved to another timeline,
+ * keeps its adapters and steering, and is not affected by the changes.  A run
+ * computes only the positions that its changes can reach.  Without changes the
+ * logits are the session's own, bit for bit.
  *
  * Threads:  as a session.
- * Memory:   results are in the caller's arena, or memory that he gives.
+ * Memory:   results are in the caller's arena, or in memory that it gives.
  */
 #ifndef CF_CORE_API_INSIDE_H
 #define CF_CORE_API_INSIDE_H

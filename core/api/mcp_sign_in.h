@@ -1,6 +1,6 @@
 /*
- * mcp_sign_in.h - what the program lends to the tool servers so that they can
- * be signed in to: a place for tokens, a question, a browser.
+ * mcp_sign_in.h - what the program provides for signing in to a tool server:
+ * storage for tokens, a question to the user, a browser.
  *
  * Place in the flow:  a server that answers 401 or 403 --> core/mcp -->
  *                     [sign in] --> the user's browser, the file of tokens.

@@ -1,6 +1,6 @@
 /*
- * message_form.h - the one reader of messages in every form that programs
- * write them, and the one form they get.
+ * message_form.h - reads messages in every form that programs write, and gives
+ * them one common form.
  *
  * Place in the flow:  messages of a conversation --> [message_form] -->
  *                     templates, servers, exports, losses.

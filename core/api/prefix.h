@@ -1,6 +1,6 @@
 /*
- * prefix.h - beginnings of prompts that are computed already, shared by the
- * sessions of an engine, and kept in a file where asked for.
+ * prefix.h - beginnings of prompts that are already computed, shared by the
+ * sessions of an engine and, on request, kept in a file.
  *
  * Place in the flow:  prompt of one conversation --> [cache] --> the same
  *                     beginning in another one, or in the next run.
@@ -10,17 +10,17 @@
  * A session that was made with a cache (cf_session_options.prefixes) looks
  * there when it is synced to a prompt of which it has less itself, takes whole
  * cache blocks from it without copying, and leaves its own prompt there.  The
- * least used prompts go when the bound is reached.  Since the same tokens give
- * the same bits, nothing but the time changes.
+ * least recently used prompts are dropped when the bound is reached.  Since the
+ * same tokens give the same bits, only the time changes.
  *
  * The file is not trusted.  It is checked for the model's hash, its sizes and
  * a checksum; and before a beginning is used for the first time, its last
  * token is computed again from what the file says about those before it, and
- * must give the same bits: so nothing is taken from a program that computed in
- * another way.  Somebody who forges a file with a right checksum can change
- * what a model says, as with a forged model file, and nothing else.  It can be
- * deleted at any time.  Beginnings of models with a recurrent state stay in
- * memory.
+ * must give the same bits; so nothing is taken from a program that computed in
+ * another way.  A forged file with a valid checksum can change what a model
+ * says, as a forged model file can, and nothing else.  The file can be deleted
+ * at any time.  Beginnings of models with a recurrent state are kept in memory
+ * only.
  *
  * Threads:  any; the cache has a lock of its own.
  * Memory:   at most the bound, counting blocks that sessions use as well.  The

@@ -15,17 +15,17 @@
  * hundred tokens and at ends of prompts; a rewind or a prompt that differs goes
  * back to the nearest one and computes forward again from there.
  *
- * Same bits: with one engine (file, kernel set, thread count) the logits after
- * a list of tokens do not depend on how the list got into the cache: in one
- * piece or many, after a rewind, in a fork, or next to other sessions.
+ * Same bits: the logits after a list of tokens do not depend on the number of
+ * threads, the kernel set ("ref" excepted), or how the list got into the cache:
+ * in one piece or many, after a rewind, in a fork, or next to other sessions.
  *
  * Several sessions advance in one pass over the weights by batch.h.
  *
  * Threads:  one thread at a time for a session; cf_cancel may be set from any
  *           thread.
  * Memory:   the cache grows by blocks shared with forks and copied on write,
- *           up to the plan's figure; a step allocates nothing once its block
- *           exists, but a checkpoint every few hundred tokens.
+ *           up to the plan's figure; a step allocates a cache block or, for a
+ *           recurrent model, a checkpoint when one is due, and nothing else.
  */
 #ifndef CF_CORE_API_SESSION_H
 #define CF_CORE_API_SESSION_H
@@ -46,11 +46,11 @@ typedef struct cf_session_options {
     cf_prefix_cache *prefixes; /* borrowed; NULL: none */
 } cf_session_options;
 
-/* CF_ENOMEM with figures when the plan does not fit the machine's memory. */
+/* CF_EINVAL without weights, CF_EUNSUPPORTED for an encoder, CF_ENOMEM with figures. */
 CF_MUST_USE cf_status cf_session_new(cf_session **out, cf_engine *engine,
                                      const cf_session_options *opts, cf_error *err);
 
-/* A second timeline that shares what is cached, in constant time. */
+/* A second timeline that shares what is cached, in constant time.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_session_fork(cf_session **out, const cf_session *from, cf_error *err);
 void cf_session_free(cf_session *session);
 
@@ -100,21 +100,21 @@ typedef struct cf_sync_result {
 } cf_sync_result;
 
 /*
- * Makes the timeline equal ids[0..n): keeps the common prefix, rewinds, and
+ * Makes the timeline equal to ids[0..n): keeps the common prefix, rewinds, and
  * computes the rest.  When everything was already there, the last token is
  * computed again so that logits are valid after it (it then counts as new;
  * with run->logits, positions that are kept are not reported).
  *
  * CF_ELIMIT when n exceeds the context (nothing changes); CF_EINVAL for an id
  * outside the vocabulary (nothing changes), unless it stands for a row that the
- * timeline has there; CF_ECANCELLED and CF_ENOMEM leave
- * a valid, shorter timeline: the batches computed so far.
+ * timeline has there; CF_ECANCELLED and CF_ENOMEM leave a valid, shorter
+ * timeline: the batches computed so far.
  */
 CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids, size_t n,
                                       const cf_run *run, cf_sync_result *out, cf_error *err);
 
-/* Ids that stand for rows of embeddings: made of the row's key, so that lists
- * of ids differ where rows do.  No vocabulary has so many tokens. */
+/* Ids that stand for rows of embeddings: made from the row's key, so that lists
+ * of ids differ where rows differ.  No vocabulary has that many tokens. */
 enum { CF_TOKEN_ROW = 1 << 30 };
 
 static inline bool cf_token_is_row(cf_token id)
@@ -193,9 +193,9 @@ void cf_session_rewind(cf_session *session, size_t length);
 
 /*
  * Cuts the timeline to what a sync to ids[0..n) would keep, and computes
- * nothing: ids[out->n_kept..n) are to be appended, by cf_batch_pass() say.  At
- * least the last of them is among those.  out may be NULL.  CF_ELIMIT,
- * CF_EINVAL as sync, and nothing changes.
+ * nothing: ids[out->n_kept..n), at least the last id, are to be appended, for
+ * example by cf_batch_pass().  out may be NULL.  CF_ELIMIT and CF_EINVAL as for
+ * sync; then nothing changes.
  */
 CF_MUST_USE cf_status cf_session_match(cf_session *session, const cf_token *ids, size_t n,
                                        cf_sync_result *out, cf_error *err);

@@ -17,7 +17,7 @@
  * arXiv 2308.10248; Zou et al. 2023, arXiv 2310.01405.
  *
  * Threads:  constant once a session has it.
- * Memory:   is freed after the sessions that use it and before its engine.
+ * Memory:   freed after the sessions that use it and before its engine.
  */
 #ifndef CF_CORE_API_STEER_H
 #define CF_CORE_API_STEER_H
@@ -29,7 +29,7 @@ CF_BEGIN_DECLS
 
 typedef struct cf_steering cf_steering;
 
-/* Nothing yet.  CF_EINVAL for an engine without weights, CF_ENOMEM. */
+/* Without vectors.  CF_EINVAL for an engine without weights, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_steering_new(cf_steering **out, const cf_engine *engine, cf_error *err);
 void cf_steering_free(cf_steering *s);
 
@@ -59,7 +59,7 @@ const float *cf_steering_at(const cf_steering *s, uint32_t l);
 /* The files, [*n]. */
 const cf_steering_use *cf_steering_uses(const cf_steering *s, size_t *n);
 
-/* Vectors of length 1, where there are any. */
+/* Scales each sum that there is to length 1. */
 void cf_steering_normalise(cf_steering *s);
 
 /* Adds the difference of what two timelines have at their asked positions, each

@@ -1,15 +1,15 @@
 /*
- * tool.h - what a model may call, how each family of models writes a call,
- * and the faults of one.
+ * tool.h - tools that a model may call, how each family of models writes a
+ * call, and the checks of a call.
  *
  * Place in the flow:  reply bytes --> [tool parser] --> calls --> validation
  *                     --> result --> next turn.
  * Knows: declarations, call syntax, schemas.  Does not know: engines, turns.
  *
- * A parse is over the raw bytes of one reply and forgets none of them: every
- * byte lies in exactly one segment, and calls, arguments and findings point
- * back by offset.  A failed block is kept as it is, with the place and what was
- * expected there; a repair is offered with it and never applied.
+ * A parse covers the raw bytes of one reply: every byte lies in exactly one
+ * segment, and calls, arguments and findings refer to it by offset.  A failed
+ * block is kept as it is, with the place and what was expected there; a repair
+ * is offered with it and never applied.
  *
  * Threads:  a tool set is constant once made; a parser belongs to one thread.
  * Memory:   results live in the parser until it is freed.
@@ -298,8 +298,8 @@ CF_MUST_USE cf_status cf_tool_parser_so_far(const cf_tool_parser *parser, cf_are
  * with their fences, so that nothing disappears. */
 void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
 
-/* For a reply in which the family finds no call: how far its bytes come to
- * one, and what would have had to stand there. */
+/* For a reply in which the family finds no call: the byte up to which it could
+ * be one, and what was expected there. */
 void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte, cf_buf *expected);
 
 /* ---- formatting --------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * hash.h - SHA-256 (FIPS 180-4, through nettle), for content addresses.
  *
  * Place in the flow:  messages, templates, prompts --> [hash] --> the store.
- * Knows: bytes.  Does not know: keys for servers; none passes through here.
+ * Knows: bytes.  Does not know: what they mean.
  *
  * Threads:  no state.
  * Memory:   results are written to the caller's array.

@@ -1,7 +1,7 @@
 /*
  * os_append.h - a file that grows: a journal, a log, a list of lines.
  *
- * Place in the flow:  journals and logs --> here --> the system.
+ * Place in the flow:  journals and logs --> [os_append] --> the system.
  * Knows: files.  Does not know: what is in them.
  *
  * Threads:  any; the descriptor belongs to the caller.

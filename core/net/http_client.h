@@ -35,8 +35,8 @@ typedef struct cf_http_transfer {
     void *headers; /* struct curl_slist */
     bool is_lent;  /* `easy` is the caller's */
     bool failed;   /* memory ran out for a header */
-    /* Told of each line of the answer's head and of its body; set before the
-     * start. */
+    /* Called with each line of the answer's head and with its body; set before
+     * the start. */
     cf_http_took (*on_header)(void *ud, cf_str line);
     cf_http_took (*on_body)(void *ud, cf_str bytes);
     void *ud;

@@ -1,6 +1,6 @@
 /*
- * http_server.h - an HTTP server for the programs of one user: it checks who
- * may ask, reads whole requests and streams answers.
+ * http_server.h - an HTTP server for the programs of one user: it checks access,
+ * reads whole requests and streams answers.
  *
  * Place in the flow:  a client --> [http server] --> proxy or engine --> the
  *                     same client.

@@ -21,8 +21,8 @@ enum { CF_SSE_EVENT_MAX = 16 << 20 }; /* bytes of one event */
 typedef struct cf_sse {
     cf_buf line;      /* not ended yet */
     cf_buf data;      /* of the event so far, a newline after each line */
-    cf_buf id;        /* of the last event that had one: where to go on from */
-    int64_t retry_ms; /* how long to wait before asking again; -1: not told */
+    cf_buf id;        /* of the last event that had one: where to continue */
+    int64_t retry_ms; /* how long to wait before reconnecting; -1: unknown */
     bool after_cr;
 } cf_sse;
 

@@ -1,6 +1,6 @@
 /*
- * upstream.h - asks a server for a client: the same method, path, headers and
- * body go there, and the answer comes back as it arrives.
+ * upstream.h - forwards a client's request to a server, with the same method,
+ * path, headers and body, and returns the answer as it arrives.
  *
  * Place in the flow:  a client's request --> [upstream] --> the server --> the
  *                     answer's status, headers, bytes.

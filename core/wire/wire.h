@@ -184,12 +184,12 @@ json_t *cf_wire_reply_message(const cf_wire_reply *r, size_t i);
 /* A token and how likely it was. */
 typedef struct cf_wire_token {
     cf_str text;
-    int32_t id; /* -1: not told */
+    int32_t id;   /* -1: unknown */
     double log_p; /* NaN: there is none, of the first of a prompt */
 } cf_wire_token;
 
 typedef enum cf_wire_event_kind {
-    CF_WIRE_BEGIN,     /* the reply begins; writers need not be told */
+    CF_WIRE_BEGIN,     /* the reply begins; writers do not need it */
     CF_WIRE_TEXT,      /* `text` follows the content */
     CF_WIRE_THINKING,  /* the thinking */
     CF_WIRE_SIGNATURE, /* the thinking's signature */
@@ -237,9 +237,9 @@ typedef struct cf_wire_reader {
     size_t n_values, n_pieces;     /* JSON objects; of these with a choice */
     bool is_ended;                 /* the format's own end came */
     bool has_too_many;             /* calls or choices: some are left out */
-    /* Told of each event before it is added, and of each JSON object before
-     * its events, for what only one server says; a status other than CF_OK
-     * stops.  Either may be NULL. */
+    /* Called with each event before it is added, and with each JSON object
+     * before its events, for fields that only one server has; a status other
+     * than CF_OK stops.  Either may be NULL. */
     cf_status (*on_event)(void *ud, const cf_wire_event *e, cf_error *err);
     cf_status (*on_value)(void *ud, const json_t *value, cf_error *err);
     void *ud;

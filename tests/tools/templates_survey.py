@@ -13,18 +13,18 @@ import re
 import subprocess
 import sys
 
-HEAD = """# A survey of real chat templates
+HEAD = """# A survey of published chat templates
 
 The tables were made with `confab lint --client all` over {n} published chat templates, named by their model (`tests/tools/templates_survey.py`).
-They report what the linter's renders show; `confab lint --rules` explains the rules.
-Every finding was checked against Python's jinja2, set up as in Hugging Face transformers: it renders the context that the finding carries, and what the finding says has to hold of that text or that failure (`tests/tools/lint_truth.py`).
-Of {total} findings {true} hold and none is false; the other {other} say what no render shows: that a later version of the template exists (I009), or that a construct is left out on purpose (W009).
+`confab lint --rules` explains the rules.
+Every finding was checked against Python's jinja2, set up as in Hugging Face transformers: jinja2 renders the finding's context, and the finding must hold of the resulting text or failure (`tests/tools/lint_truth.py`).
+Of {total} findings {true} hold and none is false. The other {other} are about what no render can show: that a later version of the template exists (I009), or that confab does not implement a construct on purpose (W009).
 
-- *Prefix-stable*: of the conversations of {{thinking on, off}} x {{plain, tool call, tool result, two rounds}} x {{with, without system}} that the template renders, how many begin with the shorter conversation, so that a cache can be kept.
+- *Prefix-stable*: of the conversations of {{thinking on, off}} x {{plain, tool call, tool result, two rounds}} x {{with, without system}} that the template renders, how many begin with the prompt of the shorter conversation, so that the cache can be kept.
 - *yes*: shown; *merged*: shown inside another message's turn; *garbled*: shown as the source text of a value; *dropped*: accepted and silently left out; *no*: refused, or the template fails.
 - *Late system*: a system message after the first reply.
 - *Reasoning kept*: whether the reasoning of an earlier reply is still shown after the next question.
-- E006 of functiongemma-litert, functiongemma-mobile-actions and the two gemma-3n-tools is not for want of a parser: both families are read (`functiongemma`, `gemma3`). These templates join arguments as they come, `city:Oslo` and `city=Oslo`, since their runtime hands them over quoted already; from a plain message their own models would not read the call either. functiongemma-hf quotes by itself and is read back.
+- E006 of functiongemma-litert, functiongemma-mobile-actions and the two gemma-3n-tools does not mean that confab cannot parse their calls: both families are read (`functiongemma`, `gemma3`). These templates write arguments without quotes, `city:Oslo` and `city=Oslo`, because their runtime passes them already quoted; given a plain message, the call that they write is not valid for their own models either. functiongemma-hf quotes arguments itself.
 
 | template | prefix-stable | system | late system | tools | tool calls | tool role | reasoning kept | findings |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -33,9 +33,9 @@ Of {total} findings {true} hold and none is false; the other {other} say what no
 TOOLS = """
 ## Templates that take tools
 
-{n_tools} of the {n} show the declarations of tools, as the model was trained to read them; the others drop them or fail.
+{n_tools} of the {n} show the declarations of tools in the form that the model was trained on; the others drop them or fail.
 Of the {n_tools}, {n_whole} keep everything that an agent's conversation has: calls, results, the reasoning of earlier replies, and the cache.
-Most leave out the reasoning of earlier replies as their models were trained; who saves a cache pays for it.
+Most leave out the reasoning of earlier replies, as their models were trained to expect.
 *Loses* names what is accepted and not in the prompt, or refused; *cache* counts conversations that do not begin with the shorter one.
 
 | template | loses | cache |
@@ -45,7 +45,7 @@ Most leave out the reasoning of earlier replies as their models were trained; wh
 KNOWN = """
 ## Templates by name
 
-The {n_names} names that `confab lint` knows a template by, with {n_rows} versions: whoever has an older one is told so (I009), and what the newest mended.
+`confab lint` recognises the templates behind {n_names} names, with {n_rows} versions. For an older version it says that a newer one exists (I009) and what the newer one fixes.
 Sources are the histories of public repositories (`templates/catalogue/catalogue.inc`, made by `tests/tools/template_catalogue.py`); *lost before* is what earlier versions lose and the newest does not.
 
 | name | versions | from | to | source of the newest | lost before |
@@ -55,8 +55,8 @@ Sources are the histories of public repositories (`templates/catalogue/catalogue
 CLIENTS = """
 ## Requests of real clients
 
-How many of the habits of a client (`confab lint --client NAME` lists them) a template refuses, and of how many it loses a part; *ok* takes them all.
-A server that rewrites requests before the template sees them can make up for some of it.
+Each client has habits in its requests (`confab lint --client NAME` lists them). The table says how many of these a template refuses, and from how many it loses a part; *ok* means that it takes them all.
+A server that rewrites requests before they reach the template can avoid some of these losses.
 
 | template | {names} |
 | --- |{rule}
