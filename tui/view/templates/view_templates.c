@@ -544,6 +544,15 @@ static void cmd_lint(cf_app *app)
     }
 }
 
+static void say_written_back(cf_app *app)
+{
+    cf_buf file = CF_BUF_INIT;
+    if (templates_file(app, &file)) {
+        cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s", cf_buf_cstr(&file));
+    }
+    cf_buf_deinit(&file);
+}
+
 static void cmd_use(cf_app *app)
 {
     templates_view *s = state(app);
@@ -561,6 +570,9 @@ static void cmd_use(cf_app *app)
     if (cf_template_use(app, "in use", name, e->source)) {
         reload(app);
         cf_list_go(&s->list, 0);
+        if (is_old) {
+            say_written_back(app);
+        }
     }
 }
 
@@ -598,7 +610,7 @@ static bool take_edited(cf_app *app, const cf_templates_row *e, const char *name
 static void edit_copy(cf_app *app, const cf_templates_row *e, uint32_t line)
 {
     cf_error err;
-    cf_buf text = CF_BUF_INIT, file = CF_BUF_INIT;
+    cf_buf text = CF_BUF_INIT;
     cf_str from = text_of(state(app), e);
     char name[256];
     cf_buf_add(&text, from.p, from.n);
@@ -609,10 +621,9 @@ static void edit_copy(cf_app *app, const cf_templates_row *e, uint32_t line)
     }
     size_t n = cf_template_plain_name(e->name);
     snprintf(name, sizeof name, "%.*s%s", n < 240 ? (int)n : 240, e->name, cf_template_edited);
-    if (take_edited(app, e, name, "in use", line, &text) && templates_file(app, &file)) {
-        cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s", cf_buf_cstr(&file));
+    if (take_edited(app, e, name, "in use", line, &text)) {
+        say_written_back(app);
     }
-    cf_buf_deinit(&file);
 }
 
 /* Edits the file that the text under the cursor came from. */

@@ -544,7 +544,9 @@ static void say_ways(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         say_buf(p, CF_STYLE_NORMAL, &b);
     }
     cf_tools__sayf(p, CF_STYLE_DIM, "i types one, m sends a mock, %s; nothing runs by itself",
-                   command != NULL ? "e edits the arguments" : "! runs a command");
+                   command != NULL                   ? "e edits the arguments"
+                   : cf_tools__has_server(app, name) ? "! asks its server"
+                                                     : "! runs a command");
     say_earlier(app, p, row);
 }
 
@@ -758,6 +760,10 @@ void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage, con
     draw[stage](app, &p, row);
     if (s->scroll[stage] + 1 > p.line) { /* scrolled past the end */
         s->scroll[stage] = p.line > 0 ? p.line - 1 : 0;
+    }
+    if (p.line > p.skip + (size_t)inner.h && r.w > 12) {
+        cf_grid_puts(g, r.x + r.w - 10, r.y + r.h - 1, 8, stage == s->stage ? " J more " : " more ",
+                     CF_STYLE_DIM);
     }
 }
 
