@@ -277,7 +277,20 @@ static void draw_row(cf_grid *g, cf_rect r, const cf_exchange *x, bool is_on)
     put_count(g, r.x + 45, r.y, 7, x->n_prompt, style);
     put_count(g, r.x + 53, r.y, 7, x->n_cached, style);
     put_count(g, r.x + 61, r.y, 6, x->first_us >= 0 ? x->first_us / 1000 : -1, style);
-    cf_grid_put(g, r.x + 69, r.y, r.w - 69, x->end.n != 0 ? x->end : cf_str_from("running"), style);
+    int end = r.x + 69;
+    end +=
+        cf_grid_put(g, end, r.y, r.w - 69, x->end.n != 0 ? x->end : cf_str_from("running"), style);
+    json_t *list = NULL;
+    cf_error ignored;
+    if (!has_findings(x) || cf_json_read(&list, x->findings.p, x->findings.n, &ignored) != CF_OK) {
+        return;
+    }
+    cf_grid_puts(g, r.x + 9, r.y, 1, "!", style);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        cf_str kind = cf_json_get_str(json_array_get(list, i), "kind");
+        end += 2 + cf_grid_put(g, end + 2, r.y, r.x + r.w - end - 2, kind, style);
+    }
+    json_decref(list);
 }
 
 /* The findings and the note of an exchange, a line each. */
@@ -290,6 +303,12 @@ static void draw_detail(cf_grid *g, cf_rect r, const cf_exchange *x)
                  (int)x->path.n, x->path.p);
     if (x->note.n != 0 && y < r.y + r.h) {
         cf_grid_put(g, r.x, y++, r.w, x->note, CF_STYLE_WARNING);
+    }
+    if (x->n_messages >= 0 && x->n_prompt < 0 && x->end.n != 0 && y < r.y + r.h) {
+        cf_grid_puts(g, r.x, y++, r.w,
+                     "the answer counts no tokens; a client asks for it with "
+                     "\"stream_options\": {\"include_usage\": true}",
+                     CF_STYLE_DIM);
     }
     if (cf_json_read(&list, x->findings.p, x->findings.n, &ignored) != CF_OK) {
         return;
