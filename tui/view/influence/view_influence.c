@@ -372,13 +372,13 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_rect list = {r.x, r.y, left, r.h - below};
     cf_rect prompt = {r.x + left, r.y, r.w - left, r.h - below};
     cf_rect reply = {r.x, r.y + r.h - below, r.w, below};
-    cf_pane(g, list, title, false);
+    cf_pane(g, list, title, true);
     draw_list(app, g, cf_inside(list));
     if (!narrow) {
-        cf_pane(g, prompt, "Prompt", false);
+        cf_pane(g, prompt, "Prompt  (3: mattered most, 1: a little)", false);
         draw_prompt(app, g, cf_inside(prompt));
     }
-    cf_pane(g, reply, "Reply: where this part mattered", false);
+    cf_pane(g, reply, "Reply: where this part mattered (3: most)", false);
     draw_reply(app, g, cf_inside(reply));
 }
 
