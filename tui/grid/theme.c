@@ -38,7 +38,7 @@ static const entry defaults[CF_STYLE_COUNT] = {
     [CF_STYLE_TITLE] = {{0xB4BCC8, NONE}, {0x3D4551, NONE}, 0,
         {-1, -1, 0}, {-1, -1, 0}},
     [CF_STYLE_FOCUS] = {{0x6FB4F5, NONE}, {0x0B5FC0, NONE}, B,
-        {6, -1, B}, {-1, -1, B}},
+        {6, -1, B}, {-1, -1, R}},
     [CF_STYLE_BAR] = {{0xC3CAD4, 0x262B33}, {0x2A3039, 0xE2E6EC}, 0,
         {0, 7, 0}, {-1, -1, R}},
     [CF_STYLE_BAR_ON] = {{0x10151C, 0x6FB4F5}, {0xFFFFFF, 0x0B5FC0}, B,
