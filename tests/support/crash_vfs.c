@@ -248,8 +248,23 @@ static void apply_any(image *to, const tracked *f, cf_rand *r)
     free(order);
 }
 
-void crash_vfs_image(const char *path, const char *to, crash_loss loss, cf_rand *r)
+static uint64_t mix(uint64_t h, const unsigned char *p, size_t n)
 {
+    for (; n >= sizeof h; p += sizeof h, n -= sizeof h) {
+        uint64_t v;
+        memcpy(&v, p, sizeof v);
+        h = (h ^ v) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 29;
+    }
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ p[i]) * 0x100000001B3u;
+    }
+    return (h ^ n) * 0x9E3779B97F4A7C15u;
+}
+
+uint64_t crash_vfs_image(const char *path, const char *to, crash_loss loss, cf_rand *r)
+{
+    uint64_t h = 1;
     for (size_t i = 0; i < FILES_MAX; i++) {
         const tracked *f = &files[i];
         char name[NAME_MAX_ * 2];
@@ -271,8 +286,10 @@ void crash_vfs_image(const char *path, const char *to, crash_loss loss, cf_rand 
         assert_non_null(out);
         if (left.n > 0) {
             assert_int_equal(fwrite(left.p, 1, left.n, out), left.n);
+            h = mix(h + i, left.p, left.n);
         }
         assert_int_equal(fclose(out), 0);
         free(left.p);
     }
+    return h;
 }

@@ -14,6 +14,7 @@
 #define CF_TESTS_SUPPORT_CRASH_VFS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tests/support/rand.h"
 
@@ -34,7 +35,7 @@ typedef enum crash_loss {
 } crash_loss;
 
 /* Writes the files whose paths begin with `path` as they are after the power
- * failed, to paths that begin with `to`. */
-void crash_vfs_image(const char *path, const char *to, crash_loss loss, cf_rand *r);
+ * failed, to paths that begin with `to`; a number for what was written. */
+uint64_t crash_vfs_image(const char *path, const char *to, crash_loss loss, cf_rand *r);
 
 #endif
