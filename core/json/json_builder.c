@@ -7,7 +7,8 @@
  *  2. In an object every value follows a key: its own, or cf_jb_key()'s.  In
  *     an array and at the top none does.  Anything else is a programming
  *     error and asserted.
- *  3. Once failed is set nothing is added, and depth means nothing.
+ *  3. Once failed is set nothing is added, depth means nothing, and the
+ *     caller's containers are not looked at: a failure may have released them.
  */
 #include "core/json/json_builder.h"
 
@@ -158,14 +159,14 @@ void cf_jb_pack(cf_jb *b, const char *key, const char *fmt, ...)
 
 void cf_jb_set(cf_jb *b, json_t *object, const char *key, json_t *v)
 {
-    cf_jb_open(b, json_is_object(object) ? object : NULL);
+    cf_jb_open(b, !b->failed && json_is_object(object) ? object : NULL);
     cf_jb_take(b, key, v);
     cf_jb_end(b);
 }
 
 void cf_jb_append(cf_jb *b, json_t *array, json_t *v)
 {
-    cf_jb_open(b, json_is_array(array) ? array : NULL);
+    cf_jb_open(b, !b->failed && json_is_array(array) ? array : NULL);
     cf_jb_take(b, NULL, v);
     cf_jb_end(b);
 }

@@ -363,7 +363,7 @@ static void put_reply(otel *o, trail_request *q, const span *s)
     trail_reader *r = &o->r;
     json_t *outputs = structure_of(o, s, "gen_ai.output.messages");
     const json_t *output = json_array_get(outputs, 0);
-    bool has_any, is_failed = output == NULL && s->is_failed;
+    bool has_any = false, is_failed = output == NULL && s->is_failed;
     cf_trail_message *m = NULL;
     cf_str model = trail_json_str(r, s->attributes, "gen_ai.response.model");
     trail_fill(r, &model, s->attributes, "gen_ai.request.model");
