@@ -13,6 +13,7 @@
  * With NAME/bundled the model in the program does, where it has one, with the
  * tools of NAME/tools.json.
  * NAME/editor is the editor there, in place of tests/screen/editor.sh.
+ * Lines "shell" find the history in $HISTORY.
  * first-start begins as a first start of the program does, with examples.
  */
 #if !defined(_XOPEN_SOURCE)
@@ -22,6 +23,7 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/api/bundled.h"
@@ -39,6 +41,7 @@
 #include "tui/demo/examples.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/state/lab_task.h"
+#include "tui/lab/tools/tool_servers.h"
 
 static const char folder[] = "tests/screen";
 
@@ -256,15 +259,14 @@ static void put_exchanges(cf_store *store)
 /* A talk of two requests: the second lost the cache, and the recorder knows why. */
 static void put_cache_loss(cf_store *store)
 {
-    static const char *const messages[] = {
-        "{\"role\":\"system\",\"content\":\"It is 10:00.\"}",
-        "{\"role\":\"user\",\"content\":\"Where is Oslo?\"}",
-        "{\"role\":\"assistant\",\"content\":\"In Norway.\"}",
-        "{\"role\":\"system\",\"content\":\"It is 10:01.\"}",
-        "{\"role\":\"user\",\"content\":\"Where is Oslo?\"}",
-        "{\"role\":\"assistant\",\"content\":\"In Norway.\"}",
-        "{\"role\":\"user\",\"content\":\"And Rome?\"}",
-        "{\"role\":\"assistant\",\"content\":\"In Italy.\"}"};
+    static const char *const messages[] = {"{\"role\":\"system\",\"content\":\"It is 10:00.\"}",
+                                           "{\"role\":\"user\",\"content\":\"Where is Oslo?\"}",
+                                           "{\"role\":\"assistant\",\"content\":\"In Norway.\"}",
+                                           "{\"role\":\"system\",\"content\":\"It is 10:01.\"}",
+                                           "{\"role\":\"user\",\"content\":\"Where is Oslo?\"}",
+                                           "{\"role\":\"assistant\",\"content\":\"In Norway.\"}",
+                                           "{\"role\":\"user\",\"content\":\"And Rome?\"}",
+                                           "{\"role\":\"assistant\",\"content\":\"In Italy.\"}"};
     static const int parents[] = {-1, 0, 1, -1, 3, 4, 5, 6};
     cf_store_turn turns[8];
     cf_error err;
@@ -333,6 +335,7 @@ static void set_up(screen_fixture *f, const char *script, int nth)
     assert_non_null(mkdtemp(dir));
     snprintf(f->db, sizeof f->db, "%s/t.db", dir);
     snprintf(f->state, sizeof f->state, "%s", dir);
+    setenv("HISTORY", f->db, 1);                      /* for lines of other programs */
     cf_os_freeze_clock(INT64_C(1735787045000) + nth); /* 2025-01-02 */
     cf_os_seed_entropy(1);
     open_engine(f, script, &f->engine);
@@ -382,6 +385,19 @@ static void restart(cf_app *app)
     cf_app_event(app, &size);
 }
 
+/* Whether a tool server is on its way, which ends on a thread of its own. */
+static bool is_starting(const cf_app *app)
+{
+    bool is = false;
+    for (size_t i = 0; app->servers != NULL && i < cf_tool_servers_n(app->servers); i++) {
+        is = is || cf_tool_servers_at(app->servers, i).state == CF_TOOL_SERVER_STARTING;
+    }
+    if (is) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return is;
+}
+
 static void idle(cf_app *app)
 {
     cf_error err;
@@ -393,8 +409,9 @@ static void idle(cf_app *app)
         cf_app_draw(app); /* a frame may ask for more */
         while (cf_app_step(app)) {
         }
-    } while (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL); /* results go on */
-    if (app->notice.while_busy) {                                             /* it has ended */
+    } while (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL || /* results go on */
+             is_starting(app));
+    if (app->notice.while_busy) { /* it has ended */
         cf_app_event(app, &(cf_event){.kind = CF_EVENT_WAKE});
     }
 }
