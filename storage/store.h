@@ -302,7 +302,7 @@ CF_MUST_USE cf_status cf_store_set_note(cf_store *store, cf_uuid turn, cf_str no
  * (messages are shared), forked_from = turn. */
 CF_MUST_USE cf_status cf_store_fork(cf_store *store, cf_uuid turn, cf_uuid *out, cf_error *err);
 
-/* Removes a conversation for good, with everything only it used.  Cannot be
+/* Removes a conversation permanently, with everything only it used.  Cannot be
  * undone; cf_store_set_place(.., CF_PLACE_TRASH) can. */
 CF_MUST_USE cf_status cf_store_purge(cf_store *store, cf_uuid conv, cf_error *err);
 

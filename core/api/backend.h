@@ -470,7 +470,7 @@ CF_MUST_USE cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
  * so is the reader of media where options have none. */
 void cf_backend_core_set(cf_backend *backend, const cf_core_options *options);
 
-/* Tells a built-in backend how long its model thought in earlier replies that
+/* Sets how long the model of a built-in backend thought in earlier replies that
  * ended by themselves: how many there were, and the tokens of the longest.  A
  * reply that thinks far beyond that is reported (CF_CHAT_NOTE); other backends
  * do not look at it. */

@@ -78,7 +78,7 @@ void cf_channel_split_deinit(cf_channel_split *s);
 bool cf_channel_split_is_in(const cf_channel_split *s, size_t i);
 
 /* The prompt, or its end, may leave a channel open: the reply starts in it.  It
- * may also end inside the delimiter that opens one: the reply goes on with the
+ * may also end inside the delimiter that opens one: the reply continues with the
  * rest of it. */
 void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt);
 

@@ -86,7 +86,7 @@ CF_MUST_USE cf_status cf_draft_begin(cf_draft *draft, cf_session *session, cf_ca
                                      cf_error *err);
 
 /*
- * The reply goes on with ids[0..n), n >= 1.  *needs_pass: false when all of it
+ * The reply continues with ids[0..n), n >= 1.  *needs_pass: false when all of it
  * was guessed before and cf_draft_logits() is valid at once.  Else `part` is
  * to be advanced by cf_batch_pass(), alone or with others, until its n_done is
  * n, with cf_draft_took() after each pass that succeeded.  The part borrows

@@ -9,7 +9,7 @@
  * between two passes a reply may begin or end.
  *
  * Threads:  any; a session belongs to the thread that syncs it.
- * Memory:   what waits lies on the waiting threads' stacks.
+ * Memory:   waiting entries are on the stacks of the threads that wait.
  */
 #ifndef CF_CORE_API_JOINT_H
 #define CF_CORE_API_JOINT_H

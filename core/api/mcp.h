@@ -9,7 +9,7 @@
  * approves a program or a call, where the log is kept.
  *
  * One object holds all servers of a session.  Starting them is a state
- * machine: cf_mcp_add() begins, cf_mcp_step() goes on with all of them at
+ * machine: cf_mcp_add() begins, cf_mcp_step() continues all of them at
  * once.  A call waits for its own answer and steps meanwhile.
  *
  * Servers are not trusted: lines, lists, pages, results and times are bounded;

@@ -31,7 +31,7 @@ typedef struct cf_mcp_sign_in {
      * object at first, while no other thread or process does the same; what
      * fn changed is on disk before this returns, also where fn failed. */
     cf_status (*with_kept)(void *ud, cf_str address, cf_mcp_kept_fn fn, void *fn_ud, cf_error *err);
-    /* Asks the user.  CF_EINVAL: nobody can be asked; CF_ECANCELLED: no. */
+    /* Asks the user.  CF_EINVAL: there is no way to ask; CF_ECANCELLED: the answer is no. */
     cf_status (*may)(void *ud, size_t server, cf_str issuer, cf_str scopes, cf_error *err);
     /* Begins to listen for the browser's answer on this machine, on `port` if
      * that is free (0: any; `must` be this one), and appends the address. */

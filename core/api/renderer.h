@@ -146,7 +146,7 @@ CF_MUST_USE cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t 
 
 /* Whether any byte of the prompt comes from `path` of messages[i] or tools[i]
  * (source: CF_SPAN_MESSAGE or CF_SPAN_TOOL): from the member itself, from one
- * inside it, or from a value computed of it.  True where nobody knows: without
+ * inside it, or from a value computed of it.  True where it is unknown: without
  * spans, and of a server's prompt that may show it. */
 bool cf_prompt_shows(const cf_prompt *prompt, cf_span_source source, size_t i, cf_str path);
 

@@ -11,7 +11,7 @@
  * A place is one server's address, or anything else that jobs take turns at.
  * A place whose tries fail as "lost" three times in a row is given up; its
  * jobs go to the others.  A place that asks to wait (Retry-After) gets no job
- * until then; the others go on.
+ * until then; the others continue.
  *
  * Threads:  cf_work_run() starts its workers and joins them.  `try_fn` runs
  *           on a worker, one call at a time for each worker; `done_fn` runs on

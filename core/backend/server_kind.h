@@ -32,7 +32,7 @@ typedef struct cf_server_kind__row cf_server_kind__row;
 typedef struct cf_server_kind {
     const cf_server_kind__row *row; /* NULL: not asked yet */
     char version[40];
-    uint32_t n_ctx; /* tokens of a request and its reply; 0: not told */
+    uint32_t n_ctx; /* tokens of a request and its reply; 0: unknown */
     json_t *pieces; /* of tokens that were asked for: id -> text */
 } cf_server_kind;
 

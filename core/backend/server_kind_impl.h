@@ -10,7 +10,7 @@
  * left out. */
 typedef struct cf_server_kind__scored {
     cf_token *id; /* [n], in the arena like the others */
-    float *log_p; /* [n]; NaN: not told, as for the first */
+    float *log_p; /* [n]; NaN: unknown, as for the first */
     cf_str *text; /* [n] */
     size_t n;
 } cf_server_kind__scored;
@@ -23,7 +23,7 @@ struct cf_server_kind__row {
     const char *path; /* that only this kind answers with */
     const char *key;  /* this member */
     bool shows_tokens, has_slots, returns_ids;
-    /* Tokens of its context, with the answer to `path`; 0: not told. */
+    /* Tokens of its context, with the answer to `path`; 0: unknown. */
     uint32_t (*limit)(const cf_server_ask *ask, const json_t *answer);
     bool (*shows_prompt)(const cf_server_kind *kind);
     /* As cf_server_kind__prompt(), which it may rely on; NULL: it shows none.

@@ -97,7 +97,7 @@ void cf_ws_deinit(cf_ws *ws);
 /* Whether `bytes` more would fit the machine; CF_ENOMEM with figures. */
 CF_MUST_USE cf_status cf_plan_fits(uint64_t bytes, const char *what, cf_error *err);
 
-/* The table that people see. */
+/* The table that is shown to the user. */
 void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m, const cf_kv_layout *kv,
                   uint32_t n_ctx);
 

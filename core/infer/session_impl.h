@@ -48,7 +48,7 @@ struct cf_session {
                                   adapters */
     cf_prefix_cache *plain_prefixes; /* without adapters */
     cf_lora_set lora;
-    const cf_probe *probe; /* borrowed; NULL: nobody looks */
+    const cf_probe *probe; /* borrowed; NULL: none */
     uint64_t asked_us;     /* when the request of its next prompt came; 0: unknown */
     uint64_t began_us;     /* when the reply to its last prompt began */
 };

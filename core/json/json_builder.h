@@ -7,7 +7,7 @@
  * the values mean, JSON text (json_writer.h writes that).
  *
  * jansson's own makers return NULL without memory, which the next maker takes
- * for an absent value: a member or an element is then missing and nobody
+ * for an absent value: a member or an element is then missing and no caller
  * knows.  Here every value takes a key, as in cf_jw: the member's name in an
  * object, NULL in an array and at the top.
  *

@@ -96,7 +96,7 @@ typedef struct cf_wire_request {
     json_t *unknown;   /* array: paths that nothing here reads, "options.numa" */
     json_t *body;      /* as it was sent */
     char model[128];
-    char previous[128];  /* response that this one goes on from; "" */
+    char previous[128];  /* response that this one continues; "" */
     char tool_name[128]; /* with CF_WIRE_TOOLS_NAMED */
     cf_wire_tool_choice tool_choice;
     bool has_one_call; /* at most one call a reply is wanted */
@@ -195,7 +195,7 @@ typedef enum cf_wire_event_kind {
     CF_WIRE_SIGNATURE, /* the thinking's signature */
     CF_WIRE_REFUSAL,   /* what is said in place of content */
     CF_WIRE_CALL,      /* `text` follows the arguments of `call`; `id` and `name`
-                          where they are told, usually the first time */
+                          where they are given, usually the first time */
     CF_WIRE_TOKEN,     /* `token`, and `top` that could have been drawn; before
                           the text that it belongs to */
     CF_WIRE_RESTART,   /* what the choice said so far is replaced by what comes */

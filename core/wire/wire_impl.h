@@ -103,7 +103,7 @@ cf_str cf_wire__call_name(const json_t *call);
 
 /* ---- answers, read (wire_reply.c) --------------------------------------- */
 
-/* Tells of an event and adds it.  A text that is empty is not one. */
+/* Reports an event and adds it.  An empty text is not an event. */
 void cf_wire__emit(cf_wire_reader *r, const cf_wire_event *e);
 void cf_wire__emit_text(cf_wire_reader *r, size_t choice, cf_wire_event_kind kind, cf_str text);
 void cf_wire__emit_end(cf_wire_reader *r, size_t choice, cf_str word);

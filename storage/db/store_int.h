@@ -52,7 +52,7 @@ struct cf_stream {
     int64_t turn_id; /* row; 0 until the turn is committed */
     int64_t n_pieces;
     uint64_t dirty_us; /* arrival of the oldest unwritten byte; 0: none */
-    bool is_lost;      /* the turn was refused for good */
+    bool is_lost;      /* the turn was refused and is not tried again */
     cf_trace_writer names;
     /* Everything so far, and how much of it is in pieces. */
     cf_buf raw, trace;

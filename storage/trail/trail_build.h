@@ -19,7 +19,7 @@
 /* ---- lists and names ----------------------------------------------------- */
 
 /* A new zeroed item at the end of the list *v of *n items.  Without memory the
- * arena has failed, and what is returned belongs to nobody. */
+ * arena has failed, and what is returned is not part of the trail. */
 void *trail_push(cf_arena *a, void *v, size_t *n, size_t size);
 /* A zeroed item, as above. */
 void *trail_new(cf_arena *a, size_t size);

@@ -16,7 +16,7 @@
  * before.  Later calls do not move that time. */
 void cf_leave_soon(void);
 
-/* The process goes on after all. */
+/* The process does not end after all. */
 void cf_leave_not(void);
 
 /* What is called before such an end, by a signal handler, to leave a terminal

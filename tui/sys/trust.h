@@ -31,7 +31,7 @@ typedef struct cf_trust {
     const char *const *variable; /* [n_variable] likewise, one each */
     size_t n_variable;
     bool allows_files; /* addresses of files, without a question */
-    /* Asks the user whether requests may go there; NULL: nobody can be asked. */
+    /* Asks the user whether requests may go there; NULL: there is no way to ask. */
     bool (*ask)(void *ud, const char *file, const char *address);
     void *ud;
     cf_buf accepted; /* origins, a line each */

@@ -26,7 +26,7 @@ typedef enum cf_event_kind {
     CF_EVENT_RESIZE,
     CF_EVENT_WAKE,    /* another thread has events */
     CF_EVENT_RESUMED, /* back from being suspended: draw everything */
-    CF_EVENT_HANGUP   /* the terminal is gone, or we were told to end */
+    CF_EVENT_HANGUP   /* the terminal is gone, or a signal asks the program to end */
 } cf_event_kind;
 
 typedef struct cf_event {

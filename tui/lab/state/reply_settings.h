@@ -44,7 +44,7 @@ CF_MUST_USE cf_status cf_extra_put(json_t *all, const char *text, cf_error *err)
 
 /* Marks a value as given on the command line. */
 void cf_reply_settings_fix(cf_reply_settings *s, const char *name);
-/* Whether nobody has set it. */
+/* Whether it has not been set. */
 bool cf_reply_settings_is_default(const cf_reply_settings *s, const char *name);
 bool cf_reply_settings_is_fixed(const cf_reply_settings *s, size_t i);
 

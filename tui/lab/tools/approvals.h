@@ -4,7 +4,7 @@
  *
  * Place in the flow:  a tool as its server lists it --> [approvals] --> whether
  * it is shown as changed, and whether a call of it is asked about.
- * Knows: the history, where tools and approvals for good are kept.  Does not
+ * Knows: the history, where tools and permanent approvals are kept.  Does not
  * know: servers that run, screens.
  *
  * Threads:  one thread at a time.

@@ -37,7 +37,7 @@ typedef enum cf_tool_policy {
 /* What happens with a call that does not parse, is not valid, or whose command
  * fails. */
 typedef enum cf_on_failure {
-    CF_FAILURE_SEND,  /* the model is told why, and goes on */
+    CF_FAILURE_SEND,  /* the model gets the reason and continues */
     CF_FAILURE_RETRY, /* another reply, as a sibling */
     CF_FAILURE_STOP,  /* nothing: the user looks at it */
     CF_FAILURE_DROP,  /* a sibling reply without the calls */

@@ -10,7 +10,7 @@
  *
  *   on           the breakpoint is set; its text must be in a request's body
  *   ID.request   the body of a request that waits
- *   ID.send      it goes on, with this body
+ *   ID.send      it is sent, with this body
  *   ID.drop      it is answered with an error
  *
  * Threads:  any; files appear whole, by renaming.

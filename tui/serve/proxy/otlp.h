@@ -23,7 +23,7 @@ typedef struct cf_otlp_taken {
 
 typedef struct cf_otlp_options {
     const char *path; /* of the file, borrowed; made with mode 0600 */
-    /* Told of each request; on any thread.  May be NULL. */
+    /* Called for each request; on any thread.  May be NULL. */
     void (*told)(void *ud, const cf_otlp_taken *taken);
     void *ud;
 } cf_otlp_options;

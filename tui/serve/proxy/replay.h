@@ -38,7 +38,7 @@ typedef struct cf_replayed {
 
 typedef struct cf_replay_options {
     cf_store *store;
-    /* Told of each request; on any thread.  May be NULL. */
+    /* Called for each request; on any thread.  May be NULL. */
     void (*told)(void *ud, const cf_replayed *r);
     void *ud;
 } cf_replay_options;

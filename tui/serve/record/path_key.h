@@ -1,6 +1,6 @@
 /*
  * path_key.h - beginnings of conversations as hashes, so that a request finds
- * the conversation that it goes on from.
+ * the conversation that it continues.
  *
  * Place in the flow:  messages of a request --> [path key] --> the history's
  *                     keys.

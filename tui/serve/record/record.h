@@ -8,7 +8,7 @@
  *
  * Traffic never waits for a record: bytes are copied into memory, and a thread
  * of the recorder reads and stores them.  Where memory or the disk fails, the
- * record is lost and the reason is said once; the traffic goes on.
+ * record is lost and the reason is reported once; the traffic continues.
  *
  * Threads:  a record belongs to the thread that began it until it has ended;
  *           begin and end may be called from any thread.

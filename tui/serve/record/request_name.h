@@ -1,6 +1,6 @@
 /*
- * request_name.h - what a request says it is of: a session, and what a person
- * asked.
+ * request_name.h - what a request belongs to: its session, and the first text that
+ * the user wrote in it.
  *
  * Threads:  no state.
  */
@@ -23,7 +23,7 @@ void cf_session_parent(char out[CF_SESSION_NAME_MAX], cf_str headers);
 /* Headers that name a session; their values are never a key. */
 bool cf_is_session_header(cf_str name);
 
-/* Appends the first text that a person wrote, on one line: blocks that the
+/* Appends the first text that the user wrote, on one line: blocks that the
  * harness puts into a user's message, in tags of their own, are not. */
 void cf_person_text(cf_buf *out, const json_t *messages);
 

@@ -176,7 +176,7 @@ CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *
 bool cf_influence_rank_correlation(const double *a, const double *b, size_t n, double *scratch,
                                    double *out);
 
-/* Whether the second part lies in the first. */
+/* Whether the second part is inside the first. */
 bool cf_part_contains(const cf_part *outer, const cf_part *inner);
 
 /* Indices of the rows, by how much they raise the likelihood of the target, highest

@@ -63,7 +63,7 @@ typedef struct cf_tools {
     bool asks; /* whether the command may run */
     size_t ask_scroll;
     cf_tools_run run;
-    cf_uuid told;    /* the reply whose waiting calls the user was told of */
+    cf_uuid told;    /* the reply whose waiting calls were announced */
     cf_uuid stopped; /* the reply whose unasked calls the user stopped */
     bool is_closing; /* the answer of a command that ends now is dropped */
 
