@@ -8,7 +8,8 @@ tool() {
     printf '"properties":{"port":{"type":"string"}},"required":["port"]}}'
 }
 while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/.*"id": *\([0-9]*\).*/\1/p')
+    id=${line#*\"id\":}
+    id=${id%%,*}
     case $line in
     *'"initialize"'*)
         answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"harbour","version":"1"}}' ;;

@@ -12,7 +12,7 @@
 
 enum {
     LOOK_BACK = 32, /* turns searched for the last reply's figures */
-    LOSS_ROWS = 4
+    LOSS_ROWS = 5
 };
 
 /* The first of n turns to show in `height` rows: the last ones, or those around

@@ -754,9 +754,8 @@ static void cmd_compare(cf_app *app)
     cf_app_show(app, CF_VIEW_REPLIES, &(cf_target){.kind = CF_TARGET_TURN, .id = t->id});
 }
 
-/* What made the reply under the cursor so, else the last one. */
-/* Asks another view about the reply under the cursor. */
-static void show_reply(cf_app *app, cf_view_id view)
+/* Asks another view about the reply under the cursor, else the last one. */
+static void show_reply(cf_app *app, int view)
 {
     const cf_turn *t = current_row(app);
     cf_target target = {.kind = CF_TARGET_REPLY, .name = ""};
@@ -764,17 +763,7 @@ static void show_reply(cf_app *app, cf_view_id view)
         cf_role role = cf_role_parse(cf_json_get_str(t->message, "role"));
         target.id = role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT ? t->id : target.id;
     }
-    cf_app_show(app, view, &target);
-}
-
-static void cmd_influence(cf_app *app)
-{
-    show_reply(app, CF_VIEW_INFLUENCE);
-}
-
-static void cmd_inside(cf_app *app)
-{
-    show_reply(app, CF_VIEW_INSIDE);
+    cf_app_show(app, (cf_view_id)view, &target);
 }
 
 static void chat_show(cf_app *app, const cf_target *target)
@@ -835,9 +824,9 @@ static const cf_command chat_commands[] = {
     {"open-fold", HERE, "zo", "", "unfold thinking", CF_BY(set_fold, 1)},
     {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},
     {"influence", HERE, "gi", "", "which parts of the prompt led to this reply",
-     CF_RUN(cmd_influence)},
+     CF_BY(show_reply, CF_VIEW_INFLUENCE)},
     {"inside", HERE, "gh", "", "look inside: what chose the call, or the reply's first token",
-     CF_RUN(cmd_inside)},
+     CF_BY(show_reply, CF_VIEW_INSIDE)},
     {"yank", HERE, "yy", "", "copy the turn's text", CF_RUN(cmd_yank)},
     {"yank-id", HERE, "yu", "", "copy the turn's UUID", CF_RUN(cmd_yank_id)},
     {"good", HERE, "+", "", "rate the turn as good, or remove the rating", CF_BY(rate, 1)},
