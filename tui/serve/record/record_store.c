@@ -208,6 +208,8 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
     p->turns = cf_arena_calloc(&p->arena, n_new + CF_WIRE_CHOICES_MAX, sizeof *p->turns);
     p->key = cf_arena_calloc(&p->arena, 2 * p->n + 2, sizeof *p->key);
     if (p->turns == NULL || p->key == NULL) {
+        p->turns = NULL;
+        p->key = NULL;
         return cf_oom(err);
     }
     cf_uuid parent = p->parent;
