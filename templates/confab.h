@@ -218,16 +218,18 @@ const char *cf_score_text(confab *c, const char *context, const char *text, cf_e
 const char *cf_inside(confab *c, const char *request, cf_error *err);
 
 /*
- * What the last reply depends on: each message and tool of its prompt is left out in
- * turn, and the reply's tokens are scored again:
+ * What the last reply depends on: each part of its prompt is left out in turn, and the
+ * reply's tokens are scored again:
  *   {"with": the natural logarithm of their likelihood after the whole prompt,
- *    "parts": [{"kind": "message" or "tool", "index", "without", "delta"}]}
+ *    "parts": [{"kind","index","message","without","delta"}]}
  * delta = without - with: below zero, the part made the reply likelier.  A part that the
- * template cannot render without has "why" instead of numbers.  docs/study.md says where
- * such numbers mislead, and what else `confab influence` does.
+ * template cannot render without has "why" instead of numbers.  `by` names the kinds,
+ * "message", "tool", "sentence" or "word", with commas (NULL: "message,tool"); "message"
+ * is the index of a sentence's or word's, one whose content is a text.
+ * docs/study.md says where such numbers mislead, and what else `confab influence` does.
  * CF_EINVAL if the conversation does not end with that reply, CF_EUNSUPPORTED for a server.
  */
-const char *cf_influence(confab *c, cf_error *err);
+const char *cf_influence(confab *c, const char *by, cf_error *err);
 
 /* The tokens of a text: [{"id","off","len"}].  `special`: spellings of control
  * tokens become those tokens.  CF_EUNSUPPORTED for a server. */

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     }
     puts(reply != NULL ? reply : err.text);
     if (reply != NULL) {
-        printf("depends on %s\nis kept as %s\n", cf_influence(c, NULL), cf_last_reply(c, NULL));
+        printf("depends on %s\nis kept as %s\n", cf_influence(c, NULL, NULL), cf_last_reply(c, NULL));
     }
     cf_close(c);
     return reply == NULL;

@@ -1,7 +1,10 @@
 /*
  * easy_influence.c - what the last reply depends on: its likelihood without each
- * message and each tool.
+ * message, tool, sentence or word.
  */
+#include <string.h>
+
+#include "core/base/text_cut.h"
 #include "core/json/json_writer.h"
 #include "templates/easy/easy.h"
 
@@ -11,8 +14,19 @@ typedef struct study {
     json_t *messages, *tools;
     const cf_token *reply; /* [n_reply] */
     size_t n_reply;
+    double with; /* the likelihood after the whole prompt */
+    cf_jw w;
+    unsigned kind;  /* of the part, */
+    size_t index;   /* which it is, */
+    size_t message; /* and in which one a sentence or word is */
+    cf_status st;
+    cf_error *err;
     cf_arena arena;
 } study;
+
+enum { TOOL = 1, SENTENCE, WORD, N_KINDS };
+
+static const char *const kinds[N_KINDS] = {"message", "tool", "sentence", "word"};
 
 /* The messages before the last reply, which is at the conversation's end. */
 static cf_status read_messages(study *s, cf_error *err)
@@ -79,62 +93,120 @@ static cf_status score(study *s, const json_t *messages, const json_t *tools, do
     return CF_OK;
 }
 
-/* The rows of one list; what fails for one part alone is its "why". */
-static cf_status write_rows(study *s, bool is_tool, double with, cf_jw *w, cf_error *err)
+/* The row of the part, after the lists without it, which are released; what fails for
+ * one part alone is its "why". */
+static cf_status write_row(study *s, json_t *messages, json_t *tools)
 {
-    const json_t *list = is_tool ? s->tools : s->messages;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        double sum = 0;
-        cf_error why;
-        json_t *less = cf_json_copy(list);
-        cf_status st = less != NULL && json_array_remove(less, i) == 0 ? CF_OK : cf_oom(&why);
-        CF_THEN(st, score(s, is_tool ? s->messages : less, is_tool ? less : s->tools, &sum, &why));
-        json_decref(less);
-        if (st == CF_ENOMEM || st == CF_ECANCELLED) {
-            return cf_fail(err, st, "%s", why.text);
-        }
-        cf_jw_object(w, NULL);
-        cf_jw_text(w, "kind", is_tool ? "tool" : "message");
-        cf_jw_uint(w, "index", i);
-        if (st == CF_OK) {
-            cf_jw_double(w, "without", sum);
-            cf_jw_double(w, "delta", sum - with);
-        } else {
-            cf_jw_text(w, "why", why.text);
-        }
-        cf_jw_end(w);
+    double sum = 0;
+    cf_error why;
+    cf_status st = messages != NULL && tools != NULL ? CF_OK : cf_oom(&why);
+    CF_THEN(st, score(s, messages, tools, &sum, &why));
+    json_decref(messages);
+    json_decref(tools);
+    if (st == CF_ENOMEM || st == CF_ECANCELLED) {
+        return cf_fail(s->err, st, "%s", why.text);
     }
+    cf_jw_object(&s->w, NULL);
+    cf_jw_text(&s->w, "kind", kinds[s->kind]);
+    cf_jw_uint(&s->w, "index", s->index);
+    if (s->kind >= SENTENCE) {
+        cf_jw_uint(&s->w, "message", s->message);
+    }
+    if (st == CF_OK) {
+        cf_jw_double(&s->w, "without", sum);
+        cf_jw_double(&s->w, "delta", sum - s->with);
+    } else {
+        cf_jw_text(&s->w, "why", why.text);
+    }
+    cf_jw_end(&s->w);
     return CF_OK;
 }
 
-static cf_status influence(study *s, cf_jw *w, cf_error *err)
+/* A sentence or a word; the last one takes the white space before it along. */
+static bool on_cut(void *ud, size_t off, size_t len)
 {
-    double with;
-    CF_TRY(cf_easy__session(s->c, err));
-    CF_TRY(read_messages(s, err));
-    CF_TRY(score(s, s->messages, s->tools, &with, err));
-    cf_jw_object(w, NULL);
-    cf_jw_double(w, "with", with);
-    cf_jw_array(w, "parts");
-    CF_TRY(write_rows(s, false, with, w, err));
-    CF_TRY(write_rows(s, true, with, w, err));
-    cf_jw_end(w);
-    cf_jw_end(w);
-    return cf_jw_finish(w, err);
+    study *s = ud;
+    const json_t *whole = json_array_get(s->messages, s->message);
+    const cf_str text = cf_json_get_str(whole, "content");
+    json_t *messages = cf_json_copy(s->messages), *m = cf_json_copy(whole);
+    cf_buf b = CF_BUF_INIT;
+    size_t end = off + len;
+    while (end == text.n && off > 0 && cf_is_blank(text.p[off - 1])) {
+        off--;
+    }
+    cf_buf_add(&b, text.p, off);
+    cf_buf_add(&b, text.p + end, text.n - end);
+    json_t *content = b.failed ? NULL : json_stringn(cf_buf_cstr(&b), b.n);
+    cf_buf_deinit(&b);
+    if (json_object_set_new(m, "content", content) != 0 ||
+        json_array_set(messages, s->message, m) != 0) {
+        json_decref(messages);
+        messages = NULL;
+    }
+    json_decref(m);
+    s->st = write_row(s, messages, json_incref(s->tools));
+    s->index++;
+    return s->st == CF_OK;
 }
 
-const char *cf_influence(confab *c, cf_error *err)
+static cf_status write_rows(study *s)
+{
+    const json_t *list = s->kind == TOOL ? s->tools : s->messages;
+    s->st = CF_OK;
+    for (size_t i = 0; s->st == CF_OK && i < json_array_size(list); i++) {
+        s->index = s->kind >= SENTENCE ? 0 : i;
+        s->message = i;
+        if (s->kind >= SENTENCE) {
+            cf_text_cut(cf_json_get_str(json_array_get(list, i), "content"), s->kind == WORD,
+                        on_cut, s);
+            continue;
+        }
+        json_t *less = cf_json_copy(list);
+        if (json_array_remove(less, i) != 0) {
+            json_decref(less);
+            less = NULL;
+        }
+        s->st = s->kind == TOOL ? write_row(s, json_incref(s->messages), less)
+                                : write_row(s, less, json_incref(s->tools));
+    }
+    return s->st;
+}
+
+static cf_status influence(study *s, const char *by, cf_error *err)
+{
+    CF_TRY(cf_easy__session(s->c, err));
+    CF_TRY(read_messages(s, err));
+    CF_TRY(score(s, s->messages, s->tools, &s->with, err));
+    cf_jw_object(&s->w, NULL);
+    cf_jw_double(&s->w, "with", s->with);
+    cf_jw_array(&s->w, "parts");
+    for (size_t n; *by != '\0'; by += n + (by[n] == ',')) {
+        n = strcspn(by, ",");
+        for (s->kind = 0; s->kind < N_KINDS && !cf_str_is(cf_str_make(by, n), kinds[s->kind]);) {
+            s->kind++;
+        }
+        if (s->kind == N_KINDS) {
+            return cf_fail(err, CF_EINVAL, "parts are message, tool, sentence or word, not '%.40s'",
+                           by);
+        }
+        CF_TRY(write_rows(s));
+    }
+    cf_jw_end(&s->w);
+    cf_jw_end(&s->w);
+    return cf_jw_finish(&s->w, err);
+}
+
+const char *cf_influence(confab *c, const char *by, cf_error *err)
 {
     if (cf_easy__may(c, err) != CF_OK) {
         return NULL;
     }
-    study s = {.c = c, .messages = json_array()};
+    study s = {.c = c, .messages = json_array(), .err = err};
     cf_buf b = CF_BUF_INIT;
-    cf_jw w;
     cf_arena_init(&s.arena, 0);
-    cf_jw_init(&w, &b);
+    cf_jw_init(&s.w, &b);
     cf_easy__begin(c);
-    cf_status st = influence(&s, &w, err);
+    cf_status st = influence(&s, by != NULL ? by : "message,tool", err);
     cf_easy__end(c);
     CF_THEN(st, cf_buf_check(&b, err));
     cf_arena_deinit(&s.arena);

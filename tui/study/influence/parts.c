@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/text_cut.h"
 #include "tui/study/ask/predicate.h"
-#include "tui/study/ask/text_cut.h"
 
 static const char *const names[CF_PART_KINDS] = {
     "message", "tool", "sentence", "word", "field", "template",

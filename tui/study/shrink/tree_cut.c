@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "tui/study/ask/text_cut.h"
+#include "core/base/text_cut.h"
 
 typedef enum place { IN_ROOT, IN_MESSAGES, IN_TOOLS, IN_OTHER } place;
 

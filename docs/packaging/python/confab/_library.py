@@ -68,7 +68,7 @@ _FUNCTIONS: list[tuple[str, Any, list[Any]]] = [
     ("cf_alternatives", _S, [_P, _E]),
     ("cf_score_text", _S, [_P, _S, _S, _E]),
     ("cf_inside", _S, [_P, _S, _E]),
-    ("cf_influence", _S, [_P, _E]),
+    ("cf_influence", _S, [_P, _S, _E]),
     ("cf_tokenize", _S, [_P, _S, _Z, ctypes.c_bool, _E]),
     ("cf_detokenize", _P, [_P, _IDS, _Z, ctypes.POINTER(_Z), _E]),
     ("cf_lint", _S, [_P, _E]),

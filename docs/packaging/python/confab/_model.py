@@ -331,13 +331,15 @@ class Model:
         """
         return self._json(lib.cf_inside, _text.json_text({"op": op, **request}, "the request"))
 
-    def influence(self) -> dict[str, Any]:
-        """What the last reply depends on: each message and tool left out in turn.
+    def influence(self, by: str = "message,tool") -> dict[str, Any]:
+        """What the last reply depends on: each part left out in turn, which are those
+        of the kinds "message", "tool", "sentence" and "word".
 
         {"with": log-likelihood, "parts": [{"kind", "index", "without", "delta"}]}; below
-        zero the part made the reply likelier.
+        zero the part made the reply likelier.  A sentence or word also has the index of
+        its "message".
         """
-        return self._json(lib.cf_influence)
+        return self._json(lib.cf_influence, _text.text(by, "by"))
 
     def lint(self) -> dict[str, Any]:
         """The faults of the model's chat template."""

@@ -109,6 +109,10 @@ def check_inside(model):
     assert abs(found["with"] - sum_p) < 1e-3, (found, sum_p)
     (part,) = found["parts"]
     assert part["kind"] == "message" and part["index"] == 0 and part["delta"] < -1, part
+    words = model.influence(by="sentence,word")["parts"]
+    assert [p["kind"] for p in words] == ["sentence", "word", "word", "word"]
+    assert [(p["message"], p["index"]) for p in words[1:]] == [(0, 0), (0, 1), (0, 2)]
+    assert raises(confab.Error, model.influence, by="letter").code == 9
     model.messages = [{"role": "user", "content": "Hi"}]
     assert raises(confab.Error, model.influence).code == 9
 

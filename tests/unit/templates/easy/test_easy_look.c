@@ -119,7 +119,7 @@ static void test_influence__of_parts(void **state)
     (void)state;
     cf_error err = {.text = ""};
     confab *c = open_bundled();
-    assert_null(cf_influence(c, &err));
+    assert_null(cf_influence(c, NULL, &err));
     assert_int_equal(err.code, CF_EINVAL);
     T_OK(cf_set_system(c, "Be brief.", &err), err);
     T_OK(cf_add_tool(c,
@@ -132,7 +132,7 @@ static void test_influence__of_parts(void **state)
     T_OK(cf_set(c, "max_tokens", "2", &err), err); /* the begin of a call is none */
     assert_non_null(cf_chat(c, "What is the weather in Oslo?", &err));
     json_t *tokens = read_json(cf_alternatives(c, &err));
-    json_t *all = read_json(cf_influence(c, &err));
+    json_t *all = read_json(cf_influence(c, NULL, &err));
     double with = 0;
     for (size_t i = 0; i < json_array_size(tokens); i++) {
         with += log(number(json_array_get(tokens, i), "p_raw"));
@@ -148,11 +148,26 @@ static void test_influence__of_parts(void **state)
         assert_true(fabs(number(p, "without") - with - number(p, "delta")) < 1e-3);
         assert_true(i == 0 || number(p, "delta") < -1);
     }
+    json_decref(all);
+    /* A message's only sentence is the message, but for its frame; so are all words. */
+    all = read_json(cf_influence(c, "sentence,word", &err));
+    parts = json_object_get(all, "parts");
+    assert_int_equal(json_array_size(parts), 2 + 2 + 6);
+    for (size_t i = 0; i < 10; i++) {
+        const json_t *p = json_array_get(parts, i);
+        assert_true(cf_str_is(cf_json_get_str(p, "kind"), i < 2 ? "sentence" : "word"));
+        assert_int_equal((int)number(p, "message"), i == 1 || i > 3);
+        assert_int_equal((int)number(p, "index"), i < 2 ? 0 : i < 4 ? i - 2 : i - 4);
+        assert_true(fabs(number(p, "without") - with - number(p, "delta")) < 1e-3);
+    }
+    assert_true(number(json_array_get(parts, 1), "delta") < -1);
+    assert_null(cf_influence(c, "word,letter", &err));
+    assert_int_equal(err.code, CF_EINVAL);
     json_decref(tokens);
     json_decref(all);
     /* A conversation that is another one has no such reply. */
     T_OK(cf_set_messages(c, "[{\"role\":\"user\",\"content\":\"Hi\"}]", &err), err);
-    assert_null(cf_influence(c, &err));
+    assert_null(cf_influence(c, NULL, &err));
     cf_close(c);
 }
 
@@ -218,7 +233,7 @@ static void test_script__is_not_looked_into(void **state)
     assert_non_null(cf_alternatives(c, &err));
     assert_null(cf_inside(c, "{\"op\":\"lens\"}", &err));
     assert_int_equal(err.code, CF_EUNSUPPORTED);
-    assert_null(cf_influence(c, &err));
+    assert_null(cf_influence(c, NULL, &err));
     assert_int_equal(err.code, CF_EUNSUPPORTED);
     cf_close(c);
 }
@@ -230,7 +245,7 @@ static cf_status look(void *ud)
     cf_error err = {.code = CF_OK};
     bool is_done = cf_alternatives(c, &err) != NULL && cf_score_text(c, "a", "b", &err) != NULL &&
                    cf_inside(c, "{\"op\":\"attention\",\"ids\":[1,2,3],\"at\":2}", &err) != NULL &&
-                   cf_influence(c, &err) != NULL;
+                   cf_influence(c, "message,sentence", &err) != NULL;
     return is_done ? CF_OK : err.code;
 }
 

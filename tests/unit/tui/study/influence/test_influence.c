@@ -4,6 +4,7 @@
  *
  * CONFAB_PLANTED=100 runs that many planted cases in place of a few.
  */
+#include "core/base/text_cut.h"
 #include "tests/support/t.h"
 
 #include <math.h>
@@ -13,7 +14,6 @@
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tui/demo/demo.h"
-#include "tui/study/ask/text_cut.h"
 #include "tui/study/influence/influence.h"
 #include "tui/study/influence/parts.h"
 

@@ -1,11 +1,14 @@
 /*
  * text_cut.h - a text as its sentences or words.
  *
+ * Place in the flow:  messages --> [text_cut] --> studies.
+ * Knows: where they end.  Does not know: what they are for.
+ *
  * Threads:  pure functions.
  * Memory:   nothing is kept.
  */
-#ifndef CF_TUI_STUDY_ASK_TEXT_CUT_H
-#define CF_TUI_STUDY_ASK_TEXT_CUT_H
+#ifndef CF_CORE_BASE_TEXT_CUT_H
+#define CF_CORE_BASE_TEXT_CUT_H
 
 #include "core/base/str.h"
 

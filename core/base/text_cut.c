@@ -1,7 +1,7 @@
 /*
  * text_cut.c - where sentences and words end.
  */
-#include "tui/study/ask/text_cut.h"
+#include "core/base/text_cut.h"
 
 #include <string.h>
 
