@@ -147,7 +147,8 @@ static void name_branch(const cf_lab *lab, cf_uuid from, cf_uuid to, cf_buf *out
     cf_buf text = CF_BUF_INIT;
     cf_str role = cf_json_get_str(turns[first - 1]->message, "role");
     cf_lab_message_text(&text, turns[first - 1]->message);
-    cf_utf8_copy(line, sizeof line, cf_str_make(text.p, strcspn(cf_buf_cstr(&text), "\n")));
+    const char *p = cf_buf_cstr(&text); /* "" where nothing is said */
+    cf_utf8_copy(line, sizeof line, cf_str_make(p, strcspn(p, "\n")));
     cf_buf_addf(out, "turn %02zu, %.*s: %s", depth, (int)role.n, role.p, line);
     cf_buf_deinit(&text);
 }
