@@ -170,9 +170,10 @@ static void test_headers__compile_as_cxx(void **state)
     need("c++");
     char command[2048];
     cf_buf out = CF_BUF_INIT;
+    /* All at once, in both orders: one by one takes half a minute. */
     snprintf(command, sizeof command,
-             "for h in '%s'/include/confab/*.h; do echo \"#include "
-             "<confab/${h##*/}>\" | c++ -std=c++11 -Wall -Wextra -Wpedantic "
+             "for order in cat tac; do ls '%s/include/confab' | $order | "
+             "sed 's|.*|#include <confab/&>|' | c++ -std=c++11 -Wall -Wextra -Wpedantic "
              "-Werror -fsyntax-only -I'%s/include' -x c++ - || exit 1; done "
              "2>&1",
              build, build);
