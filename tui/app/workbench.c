@@ -226,11 +226,27 @@ static void offer_models(workbench *w)
     }
 }
 
+/* confab_help, with the keys and settings of now. */
+static cf_status answer_help(void *ud, const char *question, cf_buf *out, cf_error *err)
+{
+    workbench *w = ud;
+    cf_word_index index;
+    cf_word_index_init(&index);
+    cf_find_rows(&index, &w->app.keymap, cf_app_config(&w->app));
+    if (w->start->find != NULL) {
+        w->start->find(&index);
+    }
+    cf_status st = cf_word_index_answer(&index, question, out, err);
+    cf_word_index_deinit(&index);
+    return st;
+}
+
 static cf_status set_up(workbench *w, cf_error *err)
 {
     const cf_start *s = w->start;
     CF_TRY(cf_lab_new(&w->lab, &s->engine, s->store, err));
     CF_TRY(cf_demo_new(&w->demo, s->store, true, err));
+    cf_demo_set_help(w->demo, answer_help, w);
     CF_TRY(open_app(w, err));
     CF_TRY(open_desk(w, err));
     if (s->conversation == NULL && s->store != NULL && !s->no_examples && w->app.config.examples) {

@@ -144,6 +144,27 @@ static json_t *set_timer(cf_demo *demo, cf_uuid here, const json_t *arguments)
     return out;
 }
 
+static json_t *confab_help(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)here;
+    const char *question = json_string_value(json_object_get(arguments, "question"));
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    json_t *out;
+    if (question == NULL || demo->help == NULL) {
+        return cf_demo__error(question == NULL ? "question is a text" : "there is no help here");
+    }
+    cf_status st = demo->help(demo->help_ud, question, &text, &err);
+    if (st == CF_OK) {
+        cf_str rows = cf_str_trim(cf_buf_str(&text));
+        out = json_stringn(rows.p, rows.n);
+    } else {
+        out = cf_demo__error("%s", err.text);
+    }
+    cf_buf_deinit(&text);
+    return out;
+}
+
 /* ---- the table ---------------------------------------------------------- */
 
 typedef struct tool {
@@ -160,6 +181,7 @@ static const tool tools[] = {
     {"search_notes", cf_demo__notes},
     {"send_message", cf_demo__message},
     {"get_stock_price", cf_demo__stock},
+    {"confab_help", confab_help}, /* cf_demo_declare_help() */
 };
 
 enum { N_TOOLS = sizeof tools / sizeof tools[0] };
@@ -185,6 +207,23 @@ json_t *cf_demo_declarations(void)
     cf_status st = cf_json_read(&list, (const char *)cf_embed_tui_demo_tools_json,
                                 cf_embed_tui_demo_tools_json_size, NULL);
     return st == CF_OK ? list : NULL;
+}
+
+cf_status cf_demo_declare_help(json_t *declarations, cf_error *err)
+{
+    json_t *own =
+        json_pack("{s:s, s:{s:s, s:s, s:{s:s, s:{s:{s:s, s:s}}, s:[s]}}}", "type", "function",
+                  "function", "name", "confab_help", "description",
+                  "Finds keys, commands, options and settings of confab", "parameters", "type",
+                  "object", "properties", "question", "type", "string", "description",
+                  "What the user asks about confab", "required", "question");
+    return json_array_append_new(declarations, own) == 0 ? CF_OK : cf_oom(err);
+}
+
+void cf_demo_set_help(cf_demo *demo, cf_demo_help_fn fn, void *ud)
+{
+    demo->help = fn;
+    demo->help_ud = ud;
 }
 
 /* ---- life --------------------------------------------------------------- */

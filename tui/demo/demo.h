@@ -11,9 +11,12 @@
  *   send_message       into a conversation of the history called Outbox
  *   get_stock_price    a table of invented prices
  *
+ * and a ninth, confab_help, which searches keys, commands, options and settings
+ * of the program at hand.  It is declared for the bundled model alone.
+ *
  * They change nothing but the history and start nothing, so they run without
  * asking.  Arguments come from a model: whatever they are, the result is an
- * object, and {"error": text} where nothing else is right.
+ * object (of confab_help a text), and {"error": text} where nothing else is right.
  *
  * To add a tool: its declaration in tools.json, a row in tools[] of demo.c with its
  * function next to the others, its known answers in tests/unit/tui/demo/.
@@ -39,7 +42,14 @@ void cf_demo_free(cf_demo *demo);
  * memory ran out. */
 json_t *cf_demo_declarations(void);
 
-/* Whether a tool of that name is one of them. */
+/* Appends the declaration of confab_help.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_demo_declare_help(json_t *declarations, cf_error *err);
+
+/* Who answers confab_help: appends the text of the result. */
+typedef cf_status (*cf_demo_help_fn)(void *ud, const char *question, cf_buf *out, cf_error *err);
+void cf_demo_set_help(cf_demo *demo, cf_demo_help_fn fn, void *ud);
+
+/* Whether a tool of that name is one of the nine. */
 bool cf_demo_has(cf_str name);
 
 /* Makes the result of a call: a new reference.  `here` is the conversation

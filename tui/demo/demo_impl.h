@@ -22,6 +22,8 @@ struct cf_demo {
     cf_store *store;
     cf_demo_timer timer[CF_DEMO_TIMERS];
     uint32_t n_started;
+    cf_demo_help_fn help;
+    void *help_ud;
     bool rings;     /* timers do */
     bool is_on;     /* answers the calls of the workbench */
     cf_uuid served; /* the reply that was answered last */

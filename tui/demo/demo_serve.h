@@ -33,11 +33,12 @@ void cf_demo_said_deinit(cf_demo_said *said);
 /* Does what is due and adds to *said.  `lab` may be NULL: only timers ring. */
 void cf_demo_step(cf_demo *demo, cf_lab *lab, cf_demo_said *said);
 
-/* The result as a message's content: as the bundled model knows it, with ", "
- * and ": ".  A new reference of a string; NULL: memory ran out. */
+/* The result as a message's content: a text as it is, else as the bundled model
+ * knows it, with ", " and ": ".  A new reference of a string; NULL: memory ran out. */
 json_t *cf_demo_content(const json_t *result);
 
-/* Whether declarations are those of the demonstration tools. */
+/* Whether declarations are those of the demonstration tools, with or without
+ * confab_help. */
 bool cf_demo_is_declared(const json_t *declarations);
 
 #endif

@@ -15,6 +15,7 @@
 #include "tui/sys/color.h"
 #include "tui/sys/paths.h"
 #include "tui/sys/trust.h"
+#include "tui/sys/word_index.h"
 
 /* Another model that was asked for: the workbench ends, and is started again
  * with it. */
@@ -45,7 +46,9 @@ typedef struct cf_start {
     const char *model;     /* as -m names it; NULL: the bundled one, or none */
     cf_next_model *next;   /* NULL: the model cannot be changed */
     const cf_trust *trust; /* of addresses in files; NULL: of none */
-    cf_buf *problems;      /* lines for the log, of what failed so far */
+    /* what confab_help finds besides the workbench's own tables */
+    void (*find)(cf_word_index *index);
+    cf_buf *problems; /* lines for the log, of what failed so far */
 } cf_start;
 
 #endif

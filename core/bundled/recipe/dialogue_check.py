@@ -35,6 +35,8 @@ def fault_of(conv):
             if not set(arguments) <= set(parameters["properties"]):
                 return f"unknown argument: {function}"
             for name, value in arguments.items():
+                if function["name"] == "confab_help":
+                    continue  # in the words of the tables
                 kind = parameters["properties"][name]["type"]
                 if (kind == "string") != isinstance(value, str):
                     return f"wrong type: {function}"

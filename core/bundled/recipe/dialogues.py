@@ -28,6 +28,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import asides
+import guide
 import naming
 import other_tools
 import tools as T
@@ -36,7 +37,7 @@ from grammar import expand, fill
 from naming import HELD_MARKS
 from results import ERRORS, STATUSES, Results
 from rendering import calls_text, dumps, head_text, prompt_for, segments, turn_segments  # noqa: F401 (some for importers)
-from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
+from values import CONDITIONS, LANGUAGES, NOUNS, OTHER_CITIES, OTHER_NAMES, SIGNS, Values, words_of
 
 TOOLS = {tool.key: tool for tool in T.CANONICAL}
 OTHERS = [tool for i, tool in enumerate(other_tools.OTHERS) if i % 5 != 4]
@@ -67,12 +68,16 @@ LONG_CHARS, TURN_CHARS = 6500, 40  # a conversation ends before it passes about 
 HEAD_CHARS, EXCHANGE_CHARS, BARE_SHARE = 1300, 250, 0.15  # of a tree, about; the share of its exchanges without any tool
 
 # kinds of exchanges and how often training has them, with and without tools
-MIXTURE = {"tool": 36, "parallel": 14, "ask": 12, "followup": 4, "undeclared": 9, "fact": 32, "small": 4, "outside": 12}
-BARE_MIXTURE = {"undeclared": 10, "fact": 56, "small": 10, "outside": 24}
+MIXTURE = {"tool": 36, "parallel": 14, "ask": 12, "followup": 4, "undeclared": 9, "fact": 16, "help": 6, "small": 4, "outside": 12}
+BARE_MIXTURE = {"undeclared": 10, "fact": 34, "help": 16, "small": 7, "outside": 16, "json": 34}
+GUIDE_MIXTURE = {"tool": 28, "parallel": 11, "ask": 9, "followup": 3, "undeclared": 7, "fact": 10, "help": 30, "small": 3, "outside": 6}
+ALONE_MIXTURE = {"undeclared": 6, "fact": 17, "help": 64, "small": 4, "outside": 9}
+GUIDE_SHARE = 0.36  # of the heads: the help of confab is declared, alone, beside the eight tools or beside others
 DECK = 16  # kinds of a tree are drawn by the deck
 # exchanges a conversation: with few tools, with many, and a branch of a tree
 FEW, MANY, BRANCH = (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8), (3, 4, 5, 5, 6, 7, 8), (1,) * 8 + (2,) * 7 + (3, 3, 4, 5, 6, 8)
 FAMILIES = 0.35  # of the conversations with tools: most names begin or end alike
+OTHER_SCRIPTS = 0.06  # cities and names that are written in another script, in training
 GIBBERISH = 0.3  # values that are no words, in training
 
 # other tools whose requests read like questions from outside: never refused for want of a tool, no outside question beside them
@@ -120,10 +125,11 @@ def canonical_tools():
 class Head:
     """What the branches of a tree share: the declared tools and the system message."""
 
-    __slots__ = ("declared", "tools", "turns", "chars")
+    __slots__ = ("declared", "tools", "turns", "chars", "has_guide")
 
-    def __init__(self, declared, system):
-        self.declared, self.tools = declared, [d.schema for d in declared]
+    def __init__(self, declared, system, has_guide):
+        self.declared, self.has_guide = declared, has_guide
+        self.tools = [d.schema for d in declared] + [guide.DECLARATION] * has_guide
         self.turns = [] if system is None else [({"role": "system", "content": system}, None)]
         self.chars = len(head_text({"tools": self.tools, "messages": [m for m, _ in self.turns]}))
 
@@ -133,6 +139,12 @@ class _Values(Values):
 
     def invented(self):
         return self.random or (not self.held and self.rng.random() < GIBBERISH)
+
+    def city(self):
+        return self.rng.choice(OTHER_CITIES) if self.rng.random() < OTHER_SCRIPTS else super().city()
+
+    def name(self):
+        return self.rng.choice(OTHER_NAMES) if self.rng.random() < OTHER_SCRIPTS else super().name()
 
 
 class _Facts:
@@ -149,7 +161,7 @@ class _Facts:
             except ImportError:
                 cls.dress = None
             texts = []
-            for fact in list(cls.loaded.FACTS) + list(cls.loaded.SMALL_TALK):
+            for fact in cls.loaded.FACTS + cls.loaded.SMALL_TALK + cls.loaded.GUIDE:
                 texts += [fact.answer] if isinstance(fact.answer, str) else list(fact.answer)
                 texts += fact.forms
             outside = cls.loaded.OUTSIDE
@@ -165,7 +177,7 @@ class _Facts:
         return cls.loaded
 
 
-class Generator(Results):
+class Generator(Results, guide.Guide):
     """Conversations from a seed.
 
     held_values   slot values (and topics, questions from outside) from the held-out lists only
@@ -196,6 +208,7 @@ class Generator(Results):
         self.inner = False  # while the second half of a double request is drawn
         self.used = None  # in a tree: how often each tool was used for what
         self.deck = []  # in a tree: the kinds of the next exchanges
+        self.has_guide = False  # the help is declared in the conversation at hand
 
     # ---- small draws
 
@@ -818,7 +831,7 @@ class Generator(Results):
         """The kind of the next exchange."""
         if self.kinds:
             return self.pick(self.kinds)
-        shares = MIXTURE if declared else BARE_MIXTURE
+        shares = (GUIDE_MIXTURE if declared else ALONE_MIXTURE) if self.has_guide else MIXTURE if declared else BARE_MIXTURE
         if self.used is None:
             return self.rng.choices(list(shares), shares.values())[0]
         if not self.deck:  # as many of each kind as its share says, the fractions by chance
@@ -837,6 +850,10 @@ class Generator(Results):
             kind = self.pick(("fact", "tool", "undeclared")) if self.training else "fact"
         if kind == "answered":
             kind = "ask"
+        if kind == "help":
+            return self.help_exchange(self.has_guide)
+        if kind == "json":
+            return self.object_exchange()
         if kind in ("fact", "small", "outside"):
             return self.plain_exchange(kind)
         if kind == "undeclared" or not declared:
@@ -846,7 +863,16 @@ class Generator(Results):
     # ---- conversations
 
     def head(self, bare=0.22):
-        return Head(self.declarations(bare), self.pick(SYSTEMS) if self.rng.random() < 0.55 else None)
+        r = self.rng
+        if self.declare_mode == "guide":
+            declared, self.has_guide = [], True
+        elif self.training and r.random() < GUIDE_SHARE:
+            x, self.has_guide = r.random(), True
+            declared = [] if x < 0.62 else [self.declare(tool, True) for tool in T.CANONICAL] if x < 0.94 and not self.short else self.declarations(0)
+        else:
+            declared, self.has_guide = self.declarations(bare), False
+        self.index = None  # made when it is asked
+        return Head(declared, self.pick(SYSTEMS) if r.random() < 0.55 else None, self.has_guide)
 
     def conversation(self):
         head = self.head()
@@ -861,7 +887,7 @@ class Generator(Results):
         full = max(1.0, (n_chars - HEAD_CHARS) / (exchanges * EXCHANGE_CHARS))  # branches of a tree with tools, about
         bare = BARE_SHARE * full / (2 * (1 - BARE_SHARE) + BARE_SHARE * full)
         head = self.head(bare)
-        most = n_chars if head.declared else self.rng.randint(1, 3)
+        most = n_chars if head.tools else self.rng.randint(1, 3)
         self.used, self.deck = collections.Counter(), []
         branches, left = [], n_chars - head.chars
         while len(branches) < most:
@@ -875,7 +901,7 @@ class Generator(Results):
 
     def branch(self, head, lengths, most_chars):
         """A conversation after the head: one of `lengths` exchanges, of at most about most_chars of text."""
-        r, declared = self.rng, head.declared
+        r, declared, self.has_guide = self.rng, head.declared, head.has_guide
         turns = list(head.turns)
         n = self.n_exchanges or (r.randint(1, 2) if self.short else r.randint(10, 24) if self.long else r.choice(lengths))
         thinking = r.random() < 0.25 if self.thinking is None else self.thinking
@@ -889,7 +915,7 @@ class Generator(Results):
             if thinking and (i == n - 1):
                 ends = [k for k, (m, _) in enumerate(exchange) if m["role"] == "assistant"]
                 turns = turns[:len(turns) - len(exchange) + self.pick(ends) + 1]
-        if not self.kinds and not thinking and "summary" == (turns[-1][1] or {}).get("kind") and self.chance(0.6):
+        if not self.kinds and not thinking and (turns[-1][1] or {}).get("kind") in ("summary", "guide") and self.chance(0.6):
             turns = turns[:1 + max(k for k, (m, _) in enumerate(turns) if "tool_calls" in m)]  # calls are harder than reading results
         for k, (message, _) in enumerate(turns):
             if "reasoning_content" in message and not (thinking and k == len(turns) - 1):
@@ -914,6 +940,10 @@ def evaluation_sets():
         "ask, unseen phrasings": (["ask"], dict(calm, kinds=["ask"], held_forms=True)),
         "answered, unseen values": (["answered"], dict(calm, kinds=["ask"], held_values=True)),
         "followup, unseen values": (["followup"], dict(calm, kinds=["followup"], held_values=True)),
+        "help, seen": (["help"], dict(calm, kinds=["help"], declare="guide")),
+        "help, held": (["help"], dict(calm, kinds=["help"], declare="guide", held_forms=True)),
+        "guide, seen": (["guide"], dict(calm, kinds=["help"], declare="guide")),
+        "refused, held": (["refused"], dict(calm, kinds=["help"], declare="none", held_forms=True)),
         "undeclared, unseen values": (["undeclared"], dict(calm, kinds=["undeclared"], held_values=True)),
         "undeclared, unseen phrasings": (["undeclared"], dict(calm, kinds=["undeclared"], held_forms=True)),
         "no call due, all eight declared": (none_due, dict(calm, kinds=none_due, declare="all")),

@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import dialogues
 import facts
+import guide
 import strangers
 
 SEED = 900001
@@ -81,14 +82,17 @@ def stranger_samples():
     tools = dialogues.canonical_tools()
     answers = {f.key: f.answer for f in facts.FACTS}
 
-    def case(text, kind, must, call=None):
+    def case(text, kind, must, call=None, tools=tools):
         expected = {"role": "assistant", "content": "" if call else " ".join(must)}
         if call:
             expected["tool_calls"] = [{"type": "function", "function": {"name": call[0], "arguments": call[1]}}]
         return [{"role": "user", "content": text}], tools, False, expected, {"kind": kind, "must": must}
 
     return {
-        "stranger: confab": [case(q, "fact", [answers[k]]) for k, qs in strangers.FACTS.items() for q in qs],
+        "stranger: confab": [case(q, "fact", [answers[k]]) for k, qs in strangers.FACTS.items() if k in answers for q in qs],
+        "stranger: asks the help": [case(q, "help", [], (guide.NAME, {"question": q}), [guide.DECLARATION])
+                                    for k, qs in strangers.FACTS.items() if k not in answers for q in qs],
+        "stranger: knows no key": [case(q, "refused", ["by heart"]) for k, qs in strangers.FACTS.items() if k not in answers for q in qs],
         "stranger: calls": [case(t, "tool", [], (name, args)) for t, name, args in strangers.CALLS],
         "stranger: asks back": [case(t, "ask", ["?"]) for t, _ in strangers.ASK],
         "stranger: outside": [case(t, "outside", ["tiny demonstration model"]) for t in strangers.OUTSIDE],

@@ -29,7 +29,9 @@ def _with_more(facts):
     return [f._replace(forms=f.forms + MORE.get(f.key, []), held=HELD.get(f.key, [])) for f in facts]
 
 
-FACTS = _with_more(facts_keys.FACTS + facts_concepts.FACTS)
+_ALL = _with_more(facts_keys.FACTS + facts_concepts.FACTS)
+FACTS = [f for f in _ALL if isinstance(f.answer, str)]
+GUIDE = [f for f in _ALL if not isinstance(f.answer, str)]  # the tables of the program answer these
 SMALL_TALK = _with_more(small_talk.SMALL_TALK)
 
 def normal(text):
@@ -68,7 +70,7 @@ def _check_facts(facts, rng, n, owner, faults, need):
             faults.append(f"{f.key}: only {total} expansions")
         if len(f.held) < 3:
             faults.append(f"{f.key}: {len(f.held)} held questions")
-        if not f.answer.isascii() or len(f.answer.split()) > 22:
+        if isinstance(f.answer, str) and (not f.answer.isascii() or len(f.answer.split()) > 22):
             faults.append(f"{f.key}: answer not ASCII or too long: {f.answer}")
         texts = _expansions(f.forms, rng, n)
         for t in texts:
@@ -86,17 +88,17 @@ def _check_facts(facts, rng, n, owner, faults, need):
 def check(n=400):
     """Prints the counts; returns the faults."""
     rng, faults, owner = random.Random(1), [], {}
-    keys = [f.key for f in FACTS + SMALL_TALK]
+    keys = [f.key for f in FACTS + SMALL_TALK + GUIDE]
     faults += [f"key {k} twice" for k in set(keys) if keys.count(k) > 1]
     faults += [f"more about an unknown fact {k}" for k in list(MORE) + list(HELD) if k not in keys]
     answers = [f.answer for f in FACTS + SMALL_TALK]
     faults += [f"answer twice: {a}" for a in set(answers) if answers.count(a) > 1]
-    for name, facts, need in (("facts", FACTS, 150), ("small talk", SMALL_TALK, 40)):
+    for name, facts, need in (("facts", FACTS, 150), ("small talk", SMALL_TALK, 40), ("guide", GUIDE, 40)):
         fewest = _check_facts(facts, rng, n, owner, faults, need)
         total = sum(count(form) for f in facts for form in f.forms)
         print(f"{name}: {len(facts)}, forms {sum(len(f.forms) for f in facts)}, "
               f"expansions {total}, fewest {fewest[0]} ({fewest[1]}), held {sum(len(f.held) for f in facts)}")
-    for f in FACTS + SMALL_TALK:
+    for f in FACTS + SMALL_TALK + GUIDE:
         for h in f.held:
             if owner.get(normal(h), f.key) != f.key:
                 faults.append(f"{f.key}: held '{h}' is asked of {owner[normal(h)]}")

@@ -20,12 +20,10 @@ diff-run: what would the model say under each of the two templates? | let both t
 write-file: put this one answer into a text file | how is a single reply stored as a file? | can what is marked be saved to disk?
 view-templates: say I'd like to see the templates, which key does that? | is there a view with the template source? | open the view that has the templates
 views: tell me which views you have | what are the seven views called? | I'd really like to change to a different view, please tell me how
-keys-g: are there letters I can press in place of numbers for the views? | what do gd and go do? | which views do the g keys open?
 help: where are all the keys listed? | what do I press for help? | suppose I want to see every command of this view, what then?
 log: if I want to read the engine messages, what's the right key? | which key is the log on? | could you show me the way to get to the log?
 back: my aim is to close this screen, what should I hit? | how do I go to the view I came from? | I am finished with this view
 quit: what do I hit so that the program quits? | which letter ends the program? | what if I would like to exit confab now?
-ctrl-c: what's ctrl-c doing? | if I press control c twice, what happens? | does pressing ctrl+c stop things?
 suspend: what would you press to suspend? | what's a good way to get to my shell for a moment? | put confab aside and return to the shell
 redraw: say I'd like to redraw, which key does that? | I'd really like to refresh the picture on the screen, please tell me how | my screen shows rubbish, can it be drawn anew?
 maximize: if I want to make the pane larger, what's the right key? | suppose I want to see one pane only, what then? | can a pane be made full screen?
@@ -56,7 +54,6 @@ prompt-move: what do I press in the prompt to reach the next message? | I'd real
 divergence: say I'd like to find where the cache breaks, which key does that? | suppose I want to jump to the divergence, what then? | show where the cache stops matching
 ids: if I want to see the token ids, what's the right key? | which ids do these tokens have? | switch the prompt to ids
 var: could you show me the way to set a variable for my template? | what command sets enable_thinking? | change a variable that the template uses
-marks-prompt: what is the + sign in the prompt? | which sign means that a token is cached? | what does the exclamation mark in the prompt view tell me?
 origin: what's a good way to find the template line of a token? | what wrote this piece of the prompt? | I am looking for a way to know where that token came from
 cache-lost: why isn't the cache used? | I'd really like to find out what broke my cache, please tell me how | what made me lose the cache?
 surprise: what do I press for the next surprise? | suppose I want to find unlikely tokens, what then? | one surprise back, how?
@@ -99,17 +96,6 @@ template: could you show me the way to switch to a different template? | the tem
 template-model: what's a good way to go back to the template of the model? | I want the template reset to the one of the model | what do I type to get the original template?
 template-edit: what would you press to edit a template? | I'd really like to change the template's code, please tell me how | can I modify the template source?
 template-use: say I'd like to activate the selected template, which key does that? | suppose I want to use a template of the list, what then? | can the selected template be used now?
-key-u: I see u in the help, what's it about? | does u do several things? | tell me what the letter u does
-key-e: I see e in the help, what's it about? | does e do several things? | tell me what the letter e does
-key-t: I see t in the help, what's it about? | does t do several things? | tell me what the letter t does
-key-tab: what do I press for the other pane? | the focus is in the wrong pane | does tab switch panes?
-key-enter: I see Enter in the help, what's it about? | does Enter do several things? | return key, remind me what it does
-key-R: I see R in the help, what's it about? | does R do several things? | capital R, remind me what it does
-key-m: I see m in the help, what's it about? | does m do several things? | tell me what the letter m does
-key-c: I see c in the help, what's it about? | does c do several things? | tell me what the letter c does
-key-F: I see F in the help, what's it about? | does F do several things? | capital F, remind me what it does
-key-w: I see w in the help, what's it about? | does w do several things? | tell me what the letter w does
-key-b: I see b in the help, what's it about? | does b do several things? | tell me what the letter b does
 confab: so what is this program? | what would I use confab for? | could you describe confab in a sentence?
 model-self: what model do you use? | how big is the model here? | are you a small model?
 local: is anything sent to the internet? | are my messages private here? | does confab phone home?
@@ -203,6 +189,7 @@ small-name: what's your real name? | and who might you be? | tell me your first 
 small-human: are you a human or a program? | is there a real human on the other side? | are you a living thing?
 small-can: what are you able to do? | can you do anything for me? | which things do you know?
 small-chatgpt: is it ChatGPT I talk to? | are you the same as ChatGPT? | so you are GPT-4?
+tools-ignored: how can it be that my tools are passed over? | I gave it a function, yet it is never called | what could keep a model from calling tools?
 small-maker: who was it that made you? | where were you trained and by whom? | I wonder who programmed you
 small-thanks: thank you, that was useful | thanks, very kind | ok great thank you
 small-bye: bye for now | ok I am leaving, goodbye | see you next week

@@ -1,14 +1,5 @@
 """Further question forms for facts, worded as somebody else would (see facts.py)."""
 
-# What a key does in several views is asked for in words of its own.
-_LETTER = ["what's {letter |key |}{K}{ for| in each view| everywhere|}?", "{which|what} things does {K} do{ in the views| in each view|}?", "what is {the |}{K} bound to{ in each view|}?",
-           "does {K} do {different things|the same} in {all|different|the other} views?", "{K} in {different|the different|all|the various} views{?|}"]
-
-
-def _letters(*keys):
-    return {"key-" + k: [f.replace("{K}", k) for f in _LETTER] for k in keys}
-
-
 def _subcommands(*names):
     return {"cli-" + n: [f"{{what is|what's|explain}} the {n} {{subcommand|command}}{{ for| good for| of confab|}}{{?|}}", f"the {n} {{subcommand|command of confab}}{{, what is it for?|?| explained}}",
                          f"{{what is|what's}} confab {n}{{ for|}}?"] for n in names}
@@ -26,7 +17,6 @@ MORE = {
     "help": ["{where|how} can I look up {the |}{keys|shortcuts|a key}?", "{give|show} me {a list of |}{all |the |}{keys|shortcuts}"],
     "back": ["{one|a} view back", "how {can|do} I leave {this|a} {screen|view} {but stay in the program|without {ending|quitting} {the program|confab}}?", "{return|back} to the {earlier|previous|last} {view|screen}"],
     "quit": ["how {can|do} I end {this|the} {program|session}?", "which {key|button} {closes|ends} {the whole|the} {workbench|program}?", "{stop|kill} {confab|the program|the whole program}"],
-    "ctrl-c": ["does {ctrl-c|control-c|^C} {kill|end|quit|stop} {the program|confab|anything}?", "{is it|would it be} {ok|safe|fine} to press {ctrl-c|control-c}?"],
     "suspend": ["{put|send} {the program|confab} to {sleep|the background}{ and use the shell|}", "I want to use the shell {for a moment|without leaving confab}"],
     "command-line": ["where {can|do} I {enter|give|type} {commands|a command}{ here|}?", "how does the command line {open|work}{ in the workbench|}?", "{commands|a command} {can be|is} entered {where|how}?"],
     "next-match": ["I searched{ for a word|}, how do I {get|go} to the {next|second} {one|hit|match}?", "{the|a} {second|following} {hit|match}{ please|?|}"],
@@ -50,7 +40,6 @@ MORE = {
     "divergence": ["{bring|take} me to the {first|place|token} {token |}that {is not cached|breaks the cache|differs}", "{at|from} which token {is|was} the cache {broken|different}?"],
     "ids": ["{numbers|ids} {and not text|in place of text} for {the |}tokens", "{how|where} {can|do} I find the {id|number} of a token?"],
     "var": ["my template needs a variable, {how|where} do I {set|give} it?", "{command|syntax} for template variables"],
-    "marks-prompt": ["{lines of the prompt|the prompt lines} start with {odd|strange} {signs|symbols|marks}", "how does the prompt {view|screen} show what is cached?", "the plus {in front of|before} {prompt |the |}lines"],
     "origin": ["{who|what} {put|wrote} this text {into|in} {my|the} prompt?", "{trace|follow} {a|this} token {back |}to {the|its} template{ line|}", "which line {produced|wrote} {this|these words|this text} in the prompt?"],
     "cache-lost": ["{the|my} second turn {computes|reads} {everything|all} {again|anew}, why?", "{how come|why is it that} {nothing|so little} {was|is} {taken|used} from the cache?", "reason {for|of} {the|a} lost cache"],
     "surprise": ["{take|bring} me to the next {surprise|unlikely token|surprising word}", "{hop|jump} between {the |}surprises"],
@@ -91,8 +80,6 @@ MORE = {
     "template-model": ["{how can I have|give me} the {first|original|built-in} template {again|back}", "{return|back} to the {built-in|own} template of {my|the} model", "restore {the template|what} {of the model|the model came with}{ as template|}"],
     "template-edit": ["{open|change} the {Jinja|source} of the template in {my|an} editor", "{alter|change} what the template writes", "my template has {an error|a bug}, where do I {correct|fix} it?"],
     "template-use": ["{make|let} the {selected|highlighted} template {be |}{the active one|active}", "{how is|can} a template {of|from} the list {activated|be activated|applied}{?|}", "render with the {highlighted|selected} {one|template}"],
-    "key-tab": ["how do I {reach|get to} the {right|right hand|other} pane?", "what is {the |}{tabulator|Tab}{ key|} for?", "hop {into|to} the other pane"],
-    "key-enter": ["what {does|is} {enter|Enter|return} {do|doing|for} in {each|every} view?", "{which|what} things does {Enter|return|the return key} do?"],
     "confab": ["{what's|what is} the {purpose|point|idea} of {confab|this program}?", "{give me|write} {a one line|a short} {summary|description} of {confab|this program}", "I {just |}{started|opened} {this|the} program, what is it{ about|}?"],
     "model-self": ["{who|what model} is it that answers{ here|}?", "{parameter count|size}{ of yours| of this model|}{?|}", "is {the|this} model {that comes with {it|confab} |}{a |}{big|large|small}{ one|}?"],
     "local": ["does {anything|something|what I type} {leave|get out of} {my|this} {computer|machine}?", "can I use {it|confab|this} {on a plane|without {wifi|internet|network}}?", "is what I {write|type} {kept |}{confidential|private|secret}?"],
@@ -187,7 +174,6 @@ MORE = {
     "small-bye": ["{goodbye|bye}, {little|dear|my} {model|friend|bot}", "sleep well"],
     "small-ok": ["{alright|ok|okay} then", "{yes|ok}, I got {that|it}"],
 }
-MORE.update(_letters("u", "e", "t", "R", "m", "c", "F", "w", "b"))
 for _key, _forms in _subcommands("run", "chat", "complete", "model", "bench", "tokenize", "parse", "constrain", "history", "db", "replay",
                                  "render", "diff", "lint", "score").items():
     MORE[_key] = MORE.get(_key, []) + _forms

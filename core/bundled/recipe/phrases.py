@@ -103,3 +103,8 @@ def fact(key, answer, acts="", keys="", where="", terms="", more=(), plain=()):
     if terms:
         forms += [f.replace("{TERM}", "{" + terms + "}") for f in _TERM]
     return Fact(key, answer, forms + list(more) + list(plain), [])
+
+
+def asked(key, rows, **words):
+    """A Fact whose answer stands in the program's tables: "WHERE NAME, ..." of rows that may answer (see guide.py)."""
+    return fact(key, tuple(rows.split(", ")), **words)

@@ -53,7 +53,7 @@ def turn_segments(conv):
             while at < len(messages) and messages[at]["role"] == "tool":
                 parts.append("<tool_response>\n" + messages[at]["content"] + "\n</tool_response>")
                 at += 1
-            out.append(("<|im_start|>user\n" + "\n".join(parts) + "<|im_end|>\n", False))
+            out.append(("<|im_start|>tool\n" + "\n".join(parts) + "<|im_end|>\n", False))
             continue
         if role == "assistant":
             thought = message.get("reasoning_content") if at == len(messages) - 1 else None
@@ -63,7 +63,10 @@ def turn_segments(conv):
                 body = thought + "\n</think>\n\n" + body
             else:
                 out.append(("<|im_start|>assistant\n", False))
-            out.append((body + "<|im_end|>", True))
+            given = message.get("given", "")  # what a constraint writes, and training does not
+            if given:
+                out.append((given, False))
+            out.append((body[len(given):] + "<|im_end|>", True))
             out.append(("\n", False))
         else:
             out.append((f"<|im_start|>{role}\n{message['content']}<|im_end|>\n", False))

@@ -126,3 +126,16 @@ class Results:
             return dumps(fields), "The tool says " + ", ".join(f"{k}: {shown(x)}" for k, x in fields.items()) + ".", [shown(x) for x in fields.values()]
         text = v.sentence().rstrip(".!?")
         return text, f"The tool says: {text}.", [text]
+
+    def object_exchange(self):
+        """An object that only a constraint asks for: its first mark is not trained, what stands in it is."""
+        r, v = self.rng, self.values
+        thing = self.pick(("a person", "a person", "a user", "somebody", "a customer", "a student", "a city", "a book", "a product", "an animal", "a friend", "the author", "a character"))
+        kinds = {"name": lambda: v.city() if "city" in thing else v.name() if r.random() < 0.5 else v.name() + " " + v.name(), "age": lambda: r.randint(1, 99), "city": v.city,
+                 "title": lambda: v.phrase(4).title(), "price": lambda: r.randint(1, 500), "year": lambda: r.randint(1900, 2026), "color": lambda: self.pick(("red", "blue", "green", "grey", "black")),
+                 "active": lambda: r.random() < 0.5, "email": lambda: self.other_value("address"), "count": lambda: r.randint(1, 50)}
+        names = ["name", "age"] if r.random() < 0.4 else r.sample(list(kinds), r.randint(1, 4))
+        text = self.question_text(self.form(["{describe|invent|make up|think of|imagine|give me|generate|write|show me} <thing>{ please|}{ as JSON| as an object|||}", "{I need|tell me about|who is} <thing>{?|}"]).replace("<thing>", thing))
+        body = dumps({name: kinds[name]() for name in names})
+        message, note = self.say(body, "json", [], None)
+        return [self.user(text), (dict(message, given='{"'), note)]

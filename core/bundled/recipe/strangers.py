@@ -43,10 +43,6 @@ FACTS = {
         "What views are there?",
         "list all the views of confab",
     ],
-    "keys-g": [
-        "Is there another way to switch views besides the digits, something with g?",
-        "what do gp and gt do",
-    ],
     "help": [
         "How do I see all keybindings for the view I am in?",
         "keyboard shortcuts help screen",
@@ -62,10 +58,6 @@ FACTS = {
     "quit": [
         "How do I exit confab?",
         "quit the program",
-    ],
-    "ctrl-c": [
-        "what happens when I hit ctrl-c",
-        "Does pressing Ctrl+C twice kill confab?",
     ],
     "suspend": [
         "can I put confab in the background and return to my shell for a moment?",
@@ -186,10 +178,6 @@ FACTS = {
     "var": [
         "How do I pass a variable such as enable_thinking to the template?",
         "set a template variable in the prompt view",
-    ],
-    "marks-prompt": [
-        "What do the = + and ! signs in the Prompt view mean?",
-        "prompt view markers meaning of plus and equals",
     ],
     "origin": [
         "How do I find out which template line produced a given token?",
@@ -378,50 +366,6 @@ FACTS = {
     "template-use": [
         "In the Templates view, how do I activate the one I selected?",
         "use selected template from the list of templates",
-    ],
-    "key-u": [
-        "What does the u key do in the different views?",
-        "u key meaning in Tokens, Library and Templates",
-    ],
-    "key-e": [
-        "what does e do in each view?",
-        "Explain the e key",
-    ],
-    "key-t": [
-        "What is the t key for?",
-        "what does pressing t do in the Prompt and Diff views",
-    ],
-    "key-tab": [
-        "what does Tab do?",
-        "How do I move to the other pane?",
-    ],
-    "key-enter": [
-        "What does the Enter key do in the various views?",
-        "enter key meaning",
-    ],
-    "key-R": [
-        "What is capital R for?",
-        "what does R do in Library, Tools and Diff",
-    ],
-    "key-m": [
-        "What does the m key do?",
-        "m key in Tools and in Diff",
-    ],
-    "key-c": [
-        "what is the c key used for",
-        "What does c do in Diff, and what elsewhere?",
-    ],
-    "key-F": [
-        "What does shift-F do in Chat and in Tools?",
-        "meaning of the F key",
-    ],
-    "key-w": [
-        "what does w do",
-        "What is the w key for in Prompt and in Diff?",
-    ],
-    "key-b": [
-        "What does the b key do?",
-        "b key in Prompt and Diff views",
     ],
     "confab": [
         "What is confab?",

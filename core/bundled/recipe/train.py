@@ -43,13 +43,13 @@ import tokenizer  # noqa: E402
 import values  # noqa: E402
 from model import EPS, Model, Shape, muon_step, wire  # noqa: E402
 
-TOKENS_A_STEP, PART = 8192, 1024
+PART = 1024
 N_MERGES, N_LATE = 1700, 250
 MUON_LR, ADAM_LR = 0.02, 4e-3
-WARM_UP, DECAY_FROM, LAST_RATE = 40, 0.4, 0.02
+DECAY_FROM, LAST_RATE = 0.4, 0.02
 OTHERS_WEIGHT, OTHERS_UNTIL = 0.1, 0.3
 # (until this part of the run, characters of a tree, arguments of the generator)
-PHASES = [(0.2, 3000, {"short": True}), (0.97, 4500, {}), (1.0, 7000, {"long": True})]
+PHASES = [(0.2, 3000, {"short": True}), (0.97, None, {}), (1.0, 7000, {"long": True})]  # None: --chars
 
 
 def make_tokenizer(seed):
@@ -144,15 +144,16 @@ class Batches:
 
     BLOCK = 16
 
-    def __init__(self, tok, seed):
-        self.tok, self.seed, self.parts, self.key = tok, seed, [], None
-        self.pieces = rare_pieces(tok, seed)
+    def __init__(self, tok, args):
+        self.tok, self.seed, self.parts, self.key = tok, args.seed, [], None
+        self.tokens, self.n_chars = args.tokens, args.chars
+        self.pieces = rare_pieces(tok, args.seed)
 
     def get(self, step, others, n_chars, kwargs):
         """The parts of one step, as Tokens."""
         key = (step // self.BLOCK, str(kwargs))
         batch, n = [], 0
-        while n < TOKENS_A_STEP - PART // 2:
+        while n < self.tokens - PART // 2:
             if key != self.key or not self.parts:
                 again = 0 if key != self.key else self.again + 1
                 self.key, self.again = key, again
@@ -165,17 +166,17 @@ class Batches:
         rng = random.Random(seed)
         g = dialogues.Generator(rng.randrange(1 << 48), pieces=self.pieces, **kwargs)
         trees, n = [], 0
-        while n < 1.02 * self.BLOCK * TOKENS_A_STEP:
-            trees.append(Tree(self.tok, g.tree(n_chars), Shape.n_ctx))
+        while n < 1.02 * self.BLOCK * self.tokens:
+            trees.append(Tree(self.tok, g.tree(n_chars or self.n_chars), Shape.n_ctx))
             n += trees[-1].n
         parts = pack(trees)
         rng.shuffle(parts)
         return parts
 
 
-def rate(step, steps, first):
+def rate(step, steps, first, warm_up):
     """The learning rate's factor: warm-up from the first step on, constant, linear to LAST_RATE."""
-    up = min(1, (step - first + 1) / WARM_UP)
+    up = min(1, (step - first + 1) / warm_up)
     left = (1 - step / steps) / (1 - DECAY_FROM)
     return up * max(LAST_RATE, min(1, left))
 
@@ -280,7 +281,7 @@ def work(team, rank, tok, args, first, adam_state):
     adam = torch.optim.AdamW(outer, betas=(0.9, 0.95), weight_decay=0.0)
     if adam_state:
         adam.load_state_dict(adam_state)
-    batches, began = Batches(tok, args.seed), time.time()
+    batches, began = Batches(tok, args), time.time()
     for step in range(first, args.steps):
         part = step / args.steps
         phase = next(phase for until, *phase in PHASES if part < until)
@@ -288,7 +289,7 @@ def work(team, rank, tok, args, first, adam_state):
         total = sum(float(p.arrays["weight"].sum()) for p in batch)
         gradients(team, rank, batch)
         team.barrier.wait()
-        f = rate(step, args.steps, first)
+        f = rate(step, args.steps, first, args.warm_up)
         if rank == 0:
             team.part.value = 0
             update_outer(team, adam, ADAM_LR * f, total)
@@ -321,7 +322,7 @@ def run(args):
     if args.resume:
         saved = torch.load(args.out / "checkpoint.pt")
         first = saved["step"]
-        if grow(model, saved["model"]) == 0:
+        if grow(model, saved["model"]) == 0 and "adam" in saved:  # unpack.py writes none
             adam_state = saved["adam"]
             for i, m in team.momenta.items():
                 m.copy_(saved["momenta"][i])
@@ -383,6 +384,9 @@ if __name__ == "__main__":
     p.add_argument("--steps", type=int, default=5500)
     p.add_argument("--layers", type=int, default=Shape.n_layer, help="more than the checkpoint has are added to it")
     p.add_argument("--workers", type=int, default=2, help="processes, one thread each")
+    p.add_argument("--tokens", type=int, default=8192, help="tokens a step")
+    p.add_argument("--chars", type=int, default=4500, help="characters of a tree, in the middle of a run")
+    p.add_argument("--warm-up", type=int, default=40, help="steps")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint")
     p.add_argument("--check", action="store_true", help="compare gradients.c with autograd")

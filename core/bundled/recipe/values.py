@@ -395,3 +395,13 @@ class Values:
             cut = r.randint(1, len(words) - 1)
             text = " ".join(words[:cut]) + ", " + " ".join(words[cut:])
         return text + r.choice("?!.") if r.random() < 0.15 else text
+
+
+# Cities and names in other scripts; one in four is kept for evaluation.
+_CITIES = """東京 大阪 京都 札幌 北京 上海 广州 深圳 서울 부산 인천 대구 Москва Казань Новосибирск Самара Київ Львів Харків Одеса София Пловдив Београд Минск Αθήνα Πάτρα Θεσσαλονίκη Λάρισα
+القاهرة دبي بيروت الرياض ירושלים חיפה दिल्ली मुंबई কলকাতা ঢাকা กรุงเทพ เชียงใหม่ თბილისი Երևան Zürich Malmö Reykjavík Łódź Kraków Győr Plzeň Chișinău İzmir Đà Nẵng São Paulo Århus"""
+_NAMES = """Иван Мария Ольга Сергей Дмитрий Наташа Андрій Оксана Νίκος Μαρία Γιώργος Ελένη 田中 佐藤 鈴木 健太 さくら 王伟 李娜 张敏 김민준 박서연 이지훈 محمد فاطمة أحمد ليلى דוד שרה רחל
+राज प्रिया अनिता สมชาย ნინო Արամ José Zoë Søren Jürgen Åsa Łukasz Žofia Šárka Ağa Nguyễn Thị François Renée"""
+OTHER_CITIES, HELD_OTHER_CITIES = split(_CITIES.replace("Đà Nẵng", "Đà_Nẵng").replace("São Paulo", "São_Paulo").split())
+OTHER_NAMES, HELD_OTHER_NAMES = split(_NAMES.split())
+OTHER_CITIES, HELD_OTHER_CITIES = ([c.replace("_", " ") for c in cs] for cs in (OTHER_CITIES, HELD_OTHER_CITIES))

@@ -44,30 +44,41 @@ static void find_command(void *ud, const cf_cli_command *c, const cf_opt *own, c
     find_options(index, name, own);
 }
 
-/* Best first; nothing found is status 1, as of other searches. */
-static int search(const cf_cli *cli)
+void cf_cli_find_rows(cf_word_index *index)
+{
+    cf_cli_each_command(find_command, index);
+    cf_man_find(index);
+}
+
+cf_status cf_cli_answer(void *cli, const char *question, cf_buf *out, cf_error *err)
 {
     cf_word_index index;
     cf_paths paths;
+    cf_word_index_init(&index);
+    cf_status st = cf_paths_find(&paths, err);
+    if (st == CF_OK) {
+        st = ((const cf_cli *)cli)->screen->find(&index, paths.config, err);
+        cf_paths_deinit(&paths);
+    }
+    cf_cli_find_rows(&index);
+    CF_THEN(st, cf_word_index_answer(&index, question, out, err));
+    cf_word_index_deinit(&index);
+    return st;
+}
+
+/* Nothing found is status 1, as of other searches. */
+static int search(cf_cli *cli)
+{
     cf_error err;
     cf_buf words = CF_BUF_INIT, out = CF_BUF_INIT;
-    cf_word_index_init(&index);
     for (int i = 0; i < (int)cli->n_args; i++) {
         cf_buf_addf(&words, "%s ", cli->args[i]);
     }
-    cf_status st = cf_paths_find(&paths, &err);
-    if (st == CF_OK) {
-        st = cli->screen->find(&index, paths.config, &err);
-        cf_paths_deinit(&paths);
-    }
-    cf_cli_each_command(find_command, &index);
-    cf_man_find(&index);
-    CF_THEN(st, cf_word_index_answer(&index, cf_buf_cstr(&words), &out, &err));
+    cf_status st = cf_cli_answer(cli, cf_buf_cstr(&words), &out, &err);
     fputs(cf_buf_cstr(&out), stdout);
     bool is_found = !cf_str_begins(cf_buf_str(&out), CF_NOTHING_FOUND);
     cf_buf_deinit(&words);
     cf_buf_deinit(&out);
-    cf_word_index_deinit(&index);
     return st != CF_OK ? cf_cli_fail(cli, &err) : is_found ? CF_EXIT_OK : CF_EXIT_FINDING;
 }
 

@@ -173,6 +173,12 @@ cf_status cf_cli_unknown(const char *name, cf_error *err); /* NULL: none */
 int cf_cli_help(const cf_cli_command *command);
 /* Calls fn with each command and its options. */
 void cf_cli_each_command(cf_cli_describe_fn fn, void *ud);
+/* Adds commands and options, and what the manual has besides. */
+void cf_cli_find_rows(cf_word_index *index);
+/* What `confab help --search` prints and the tool confab_help returns, of all
+ * tables, with the keys of confabrc.  `cli` is a cf_cli. */
+CF_MUST_USE cf_status cf_cli_answer(void *cli, const char *question, cf_buf *out, cf_error *err);
+
 /* Calls fn with the options of every command. */
 void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to);
 

@@ -108,7 +108,7 @@ static void list_fixed(session *s, const cf_cli *cli, const chat_options *o)
 }
 
 /* The tools that come with confab are there for the model that does, unless
- * --tools says otherwise. */
+ * --tools says otherwise; its help, too, where nothing else is declared. */
 static bool wants_demo(const cf_cli *cli, const chat_options *o)
 {
     return o->tools != NULL ? strcmp(o->tools, "demo") == 0 : cf_open_is_bundled(&cli->open);
@@ -118,7 +118,9 @@ static cf_status read_tools(session *s, const cf_cli *cli, const chat_options *o
 {
     if (wants_demo(cli, o)) {
         s->tools = cf_demo_declarations();
-        return s->tools != NULL ? CF_OK : cf_oom(err);
+        bool has_help = o->tools == NULL && o->mcp == NULL && !o->as_is;
+        cf_status st = s->tools != NULL ? CF_OK : cf_oom(err);
+        return st == CF_OK && has_help ? cf_demo_declare_help(s->tools, err) : st;
     }
     return o->tools != NULL && strcmp(o->tools, "off") != 0
                ? cf_json_read_file(&s->tools, o->tools, err)
@@ -231,7 +233,8 @@ static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
                       .conversation = conversation,
                       .shows_traffic = shows_traffic,
                       .session = steps_of,
-                      .next = &next};
+                      .next = &next,
+                      .find = cf_cli_find_rows};
     bool is_saved = true, is_switched = false;
     const char *last = cli->open.model; /* that opened */
     for (;;) {

@@ -70,7 +70,7 @@ typedef struct run {
     /* the run */
     cf_conversation *conv;
     cf_keep *keep;     /* NULL: nothing is stored */
-    cf_demo *demo;     /* NULL: --tools is not demo */
+    cf_demo *demo;     /* NULL: no --tools demo, and no help */
     cf_mcp_opened mcp; /* .path NULL: no --mcp */
     json_t *canned, *tools, *system_list;
     json_t *vendor; /* --extra, and what the options come to for a server */
@@ -247,21 +247,23 @@ static void tell_end(run *r, const cf_sent *sent, cf_status st, const cf_error *
 
 /* ---- tools -------------------------------------------------------------- */
 
-/* One line from the terminal; false at its end, or out of memory. */
-static bool ask(const char *question, cf_buf *answer)
-{
-    show(stderr, cf_str_from(question));
-    cf_buf_reset(answer);
-    int c;
-    while ((c = getchar()) != EOF && c != '\n') {
-        cf_buf_addc(answer, (char)c);
-    }
-    return (c != EOF || answer->n > 0) && !answer->failed;
-}
-
 static bool can_ask(const run *r)
 {
     return !r->cli->is_quiet && isatty(STDIN_FILENO) != 0;
+}
+
+static bool wants_demo(const run *r)
+{
+    return r->tools_path != NULL && strcmp(r->tools_path, "demo") == 0;
+}
+
+/* The bundled model asks the help, where nothing else says which tools there
+ * are or what the reply must be. */
+static bool wants_help(const run *r)
+{
+    const bool as_is = r->as_is || (r->cli->reply != NULL && r->cli->reply->chat.as_is);
+    return cf_open_is_bundled(&r->cli->open) && r->tools_path == NULL && r->mcp.path == NULL &&
+           !as_is && r->n_candidates == 0 && !cf_run_limit_is_asked(&r->limit);
 }
 
 /* Whether --results has one for this tool; nothing is run then. */
@@ -275,7 +277,7 @@ static bool is_canned(const run *r, cf_str name)
     return is_there;
 }
 
-/* The tools of --tools demo change nothing but the history. */
+/* The help, and the tools of --tools demo, change nothing but the history. */
 static bool is_demo(const run *r, cf_str name)
 {
     return r->demo != NULL && cf_demo_has(name) && !is_canned(r, name);
@@ -308,33 +310,13 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *rea
         return CF_CALL_RUN; /* the result is typed */
     }
     cf_buf answer = CF_BUF_INIT;
-    bool yes = ask("run it? [y/N] ", &answer) && answer.n > 0 &&
+    bool yes = cf_run_ask("run it? [y/N] ", &answer) && answer.n > 0 &&
                (answer.p[0] == 'y' || answer.p[0] == 'Y');
     cf_buf_deinit(&answer);
     if (!yes) {
         cf_buf_adds(reason, "the user refused the call");
     }
     return yes ? CF_CALL_RUN : CF_CALL_REFUSE;
-}
-
-static cf_status typed_result(json_t **result, cf_error *err)
-{
-    cf_buf answer = CF_BUF_INIT;
-    cf_status st = CF_OK;
-    if (!ask("result (JSON or text): ", &answer)) {
-        st = cf_fail(err, CF_EIO, "no result was given");
-    } else {
-        *result =
-            json_loadb(cf_buf_cstr(&answer), answer.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-        if (*result == NULL) {
-            *result = json_stringn(cf_buf_cstr(&answer), answer.n);
-        }
-        if (*result == NULL) {
-            st = cf_fail(err, CF_EFORMAT, "the result is not UTF-8");
-        }
-    }
-    cf_buf_deinit(&answer);
-    return st;
 }
 
 static cf_status run_demo(run *r, const cf_pending_call *call, json_t **result, cf_error *err)
@@ -365,13 +347,13 @@ static cf_status run_call(void *ud, const cf_pending_call *call, json_t **result
             .command = r->exec, .timeout_ms = r->timeout_s * 1000, .cancel = cf_cli_cancel()};
         return cf_tool_exec_run(&e, call, result, err);
     }
-    return typed_result(result, err);
+    return cf_run_typed_result(result, err);
 }
 
 /* A result as JSON; ours is JSON text already. */
 static void put_result(const run *r, cf_buf *out, cf_str name, const json_t *result)
 {
-    if (is_demo(r, name) && json_is_string(result)) {
+    if (is_demo(r, name) && json_is_string(result) && !wants_help(r)) {
         cf_buf_add(out, json_string_value(result), json_string_length(result));
     } else {
         cf_json_write(out, result);
@@ -430,11 +412,6 @@ static void on_sent(void *ud, const cf_sent *sent)
 
 /* ---- the command -------------------------------------------------------- */
 
-static bool wants_demo(const run *r)
-{
-    return r->tools_path != NULL && strcmp(r->tools_path, "demo") == 0;
-}
-
 static cf_status read_files(run *r, cf_error *err)
 {
     if (wants_demo(r)) {
@@ -442,7 +419,10 @@ static cf_status read_files(run *r, cf_error *err)
         if (r->tools == NULL) {
             return cf_oom(err);
         }
-    } else if (r->tools_path != NULL) {
+    } else if (wants_help(r) && r->continue_id == NULL) {
+        r->tools = json_array();
+        CF_TRY(cf_demo_declare_help(r->tools, err));
+    } else if (r->tools_path != NULL && strcmp(r->tools_path, "off") != 0) {
         CF_TRY(cf_json_read_file(&r->tools, r->tools_path, err));
     }
     if (r->results_path != NULL) {
@@ -486,7 +466,11 @@ static cf_status make_conversation(run *r, cf_error *err)
     if (r->continue_id != NULL) {
         cf_saved_drafts(r->cli->opened.backend, r->cli->opened.engine, store, r->conv);
     }
-    return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
+    if (wants_demo(r) || wants_help(r)) {
+        CF_TRY(cf_demo_new(&r->demo, store, false, err));
+        cf_demo_set_help(r->demo, cf_cli_answer, r->cli);
+    }
+    return CF_OK;
 }
 
 /* --instructions: what the servers say about themselves follows the system
@@ -823,8 +807,7 @@ static cf_status read_prompt(run *r, const char *text, cf_buf *prompt, cf_error 
     const bool may_be_empty =
         cf_attach_options_any(&r->attached) || (r->continue_id != NULL && !r->has_prompt);
     const cf_str said = cf_str_trim(cf_buf_str(prompt));
-    return said.n > 0 || may_be_empty ? CF_OK
-                                      : cf_fail(err, CF_EINVAL, "the message is empty");
+    return said.n > 0 || may_be_empty ? CF_OK : cf_fail(err, CF_EINVAL, "the message is empty");
 }
 
 static cf_status run_all(run *r, const char *text, cf_error *err)
@@ -841,7 +824,7 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     }
     CF_THEN(st, make_conversation(r, err));
     CF_THEN(st, open_servers(r, err));
-    if (st == CF_OK && r->tools != NULL && !r->cli->is_json && !is_server(r)) {
+    if (st == CF_OK && r->tools != NULL && !wants_help(r) && !r->cli->is_json && !is_server(r)) {
         cf_note("[tool family %s: %s]", cf_tool_family_name(r->cli->opened.family),
                 r->cli->opened.family_why);
     }
@@ -865,9 +848,9 @@ static const run initial = {.length.n_draft = CF_DRAFT_DEFAULT};
 
 static const cf_opt_row options[] = {
     {"--system", 0, CF_OPT_STR, offsetof(run, system), "TEXT", "system message", 0},
-    {"--tools", 0, CF_OPT_STR, offsetof(run, tools_path), "FILE|demo",
+    {"--tools", 0, CF_OPT_STR, offsetof(run, tools_path), "FILE|demo|off",
      "tools the model may call, as JSON declarations; demo: eight built-in "
-     "tools",
+     "tools; off: none, not even the help of the bundled model",
      0},
     CF_ROW_MCP(offsetof(run, mcp.path)),
     {"--instructions", 0, CF_OPT_FLAG, offsetof(run, mcp.with_instructions), NULL,

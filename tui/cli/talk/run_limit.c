@@ -70,6 +70,12 @@ cf_status cf_run_limit_make(cf_run_limit *l, const cf_cli *cli, const cf_convers
                                               err);
 }
 
+bool cf_run_limit_is_asked(const cf_run_limit *l)
+{
+    return l->schema != NULL || l->regex != NULL || l->choices.n > 0 || l->grammar_path != NULL ||
+           l->tool_mode != NULL;
+}
+
 void cf_run_limit_deinit(cf_run_limit *l)
 {
     json_decref(l->spec);

@@ -22,6 +22,8 @@ typedef struct cf_run_limit {
  * for an engine that cannot be constrained. */
 CF_MUST_USE cf_status cf_run_limit_make(cf_run_limit *l, const cf_cli *cli,
                                         const cf_conversation *conv, cf_error *err);
+/* Whether one of the options is given. */
+bool cf_run_limit_is_asked(const cf_run_limit *l);
 void cf_run_limit_deinit(cf_run_limit *l);
 
 #endif

@@ -4,10 +4,12 @@
  */
 #include "tui/cli/talk/run_open.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/json/json_builder.h"
 #include "tui/lab/tools/tool_model.h"
+#include "tui/sys/out.h"
 
 /* The last turn of the head's path that did not fail; NULL: there is none. */
 static const cf_turn *last_turn(const cf_conversation *conv)
@@ -152,5 +154,37 @@ cf_status cf_run_results(json_t **out, cf_uuid *parent, size_t *n_open, const cf
         }
         *parent = o.last->id;
     }
+    return st;
+}
+
+bool cf_run_ask(const char *question, cf_buf *answer)
+{
+    cf_out(stderr, cf_str_from(question), CF_OUT_TEXT);
+    fflush(stderr);
+    cf_buf_reset(answer);
+    int c;
+    while ((c = getchar()) != EOF && c != '\n') {
+        cf_buf_addc(answer, (char)c);
+    }
+    return (c != EOF || answer->n > 0) && !answer->failed;
+}
+
+cf_status cf_run_typed_result(json_t **result, cf_error *err)
+{
+    cf_buf answer = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (!cf_run_ask("result (JSON or text): ", &answer)) {
+        st = cf_fail(err, CF_EIO, "no result was given");
+    } else {
+        *result =
+            json_loadb(cf_buf_cstr(&answer), answer.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        if (*result == NULL) {
+            *result = json_stringn(cf_buf_cstr(&answer), answer.n);
+        }
+        if (*result == NULL) {
+            st = cf_fail(err, CF_EFORMAT, "the result is not UTF-8");
+        }
+    }
+    cf_buf_deinit(&answer);
     return st;
 }

@@ -24,4 +24,10 @@ CF_MUST_USE cf_status cf_run_results(json_t **out, cf_uuid *parent, size_t *n_op
                                      const cf_conversation *conv, const cf_opt_list *given,
                                      cf_error *err);
 
+/* One line from the terminal; false at its end, or out of memory. */
+bool cf_run_ask(const char *question, cf_buf *answer);
+
+/* A result that is typed: JSON, or a text.  CF_EIO, CF_EFORMAT. */
+CF_MUST_USE cf_status cf_run_typed_result(json_t **result, cf_error *err);
+
 #endif

@@ -367,12 +367,12 @@ static void test_influence_command__no_group(void **state)
     }
     static const char *const questions[] = {"I am new here. What is a prompt? I like tea.",
                                             "I am new here. How do I regenerate a reply?",
-                                            "What is confab? The sky is blue."};
+                                            "What is a chat template? The sky is blue."};
     const char *db = store_dir_file("alone.db");
     char id[64];
     cf_program p;
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
-        CF_PROGRAM(&p, "run", "--db", db, "--greedy", questions[i]);
+        CF_PROGRAM(&p, "run", "--db", db, "--greedy", "--tools", "off", questions[i]);
         cf_program_deinit(&p);
         newest(db, id);
         CF_PROGRAM(&p, "influence", "--db", db, "--json", "--by", "sentence", id);

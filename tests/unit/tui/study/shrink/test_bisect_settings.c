@@ -9,7 +9,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
 
-static const char question[] = "Which command finds faults of a chat template?";
+static const char question[] = "What is a chat template?";
 
 /* Writes a reply with options and gives the conversation's id. */
 static void write_reply(const char *db, const char *const *options, size_t n, char id[40])
@@ -19,8 +19,8 @@ static void write_reply(const char *db, const char *const *options, size_t n, ch
     for (size_t i = 0; i < n; i++) {
         v[i] = options[i];
     }
-    CF_PROGRAM(&p, "run", "--db", db, "-m", "bundled", "-n", "40", v[0], v[1], v[2], v[3],
-               question);
+    CF_PROGRAM(&p, "run", "--db", db, "-m", "bundled", "--tools", "off", "-n", "40", v[0], v[1],
+               v[2], v[3], question);
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "history", "--db", db, "list", "--json"); /* the newest first */
@@ -68,7 +68,7 @@ static void test_settings__the_one_that_matters(void **state)
     write_reply(db, s, 4, system);
     check(db, plain, choice, "reply:\\A\"(lint|render)\"\\s*\\z",
           "\"good\":[\"constraint=\"],\"bad\":[\"constraint={\\\"schema\\\":");
-    check(db, plain, zephyr, "not-contains:confab lint", "\"bad\":[\"template=\\\"");
+    check(db, plain, zephyr, "not-contains:the model reads", "\"bad\":[\"template=\\\"");
     check(db, plain, system, "command:grep -q duck",
           "\"bad\":[\"system=\\\"You are a duck.\\\"\"]");
 }
@@ -93,14 +93,14 @@ static void test_settings__between_models(void **state)
     cf_tiny_free(bytes);
     snprintf(other, sizeof other, "model:%s", store_dir_file("other.gguf"));
     write_reply(db, NULL, 0, id);
-    CF_PROGRAM(&p, "bisect", "--db", db, "--while", "not-contains:confab lint", "--good",
+    CF_PROGRAM(&p, "bisect", "--db", db, "--while", "not-contains:the model reads", "--good",
                "model:bundled", "--between", "model:bundled", "--between", other, "--bad", other,
                "-n", "20", "--json", id);
     assert_int_equal(p.status, 0);
     const char *want = "{\"of\":\"model\",\"version\":2,\"versions\":4,\"from\":\"model:bundled\",";
     assert_int_equal(strncmp(cf_buf_cstr(&p.out), want, strlen(want)), 0);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "bisect", "--db", db, "--while", "not-contains:confab lint", "--good",
+    CF_PROGRAM(&p, "bisect", "--db", db, "--while", "not-contains:the model reads", "--good",
                "model:bundled", "--between", "chatml", "--bad", other, id);
     assert_int_equal(p.status, 2);
     cf_program_deinit(&p);
