@@ -30,7 +30,8 @@ int main(int argc, char **argv)
         return 1;
     }
     int ok = ask(c, schema, argc > 1 ? argv[1] : "Describe confab as JSON.") &&
-             ask(c, "{\"choices\": [\"a debugger\", \"a spreadsheet\"]}", "What is confab?");
+             ask(c, "{\"choices\": [\"lint\", \"render\"]}",
+                 "Which command finds faults of a chat template?");
     cf_close(c);
     return ok ? 0 : 1;
 }

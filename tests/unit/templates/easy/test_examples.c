@@ -142,7 +142,7 @@ static const struct {
     {"tools.c", "tools.c.out",
      "call   {\"name\":\"calculate\",\"arguments\":{\"expression\":\"12 * "
      "7\"},\"id\":\"..."},
-    {"constrain.c", "constrain.c.out", "{\"feature\": \"templates\"..."},
+    {"constrain.c", "constrain.c.out", "{\"feature\": \"history\"..."},
     {"inspect.c", "inspect.c.out",
      "template line 23     <|im_start|>system\\n\n"
      "message 0.content    You are brief.\n..."},
