@@ -113,12 +113,12 @@ static int open_terminal(int *slave)
 }
 
 /* Reads what comes at the terminal until `alive` says that no process holds
- * the other end of it. */
+ * the other end of it, and what is there then: a full one takes no mark. */
 static void read_while_alive(cf_buf *out, int master, int alive)
 {
     struct pollfd p[2] = {{.fd = master, .events = POLLIN}, {.fd = alive, .events = POLLIN}};
     char block[4096];
-    while (p[1].revents == 0) {
+    while (p[1].revents == 0 || p[0].revents != 0) {
         assert_true(poll(p, 2, -1) > 0);
         if (p[0].revents != 0) {
             ssize_t n = read(master, block, sizeof block);
