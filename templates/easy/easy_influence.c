@@ -51,21 +51,20 @@ static cf_status read_messages(study *s, cf_error *err)
     return s->messages != NULL && s->tools != NULL ? CF_OK : cf_oom(err);
 }
 
-/* The prompt of messages and tools, and the reply's ids after it; both in the arena. */
-static cf_status prompt_ids(study *s, const json_t *messages, const json_t *tools, cf_token **ids,
-                            size_t *n_prompt, cf_error *err)
+/* The prompt of messages and tools, and the reply's ids after it; both in `arena`. */
+static cf_status prompt_ids(study *s, const json_t *messages, const json_t *tools, cf_arena *arena,
+                            cf_token **ids, size_t *n_prompt, cf_error *err)
 {
     cf_tool_set *set = NULL;
     cf_prompt prompt;
     cf_token_list list = {NULL, 0};
     cf_status st = json_array_size(tools) > 0 ? cf_tool_set_new(&set, tools, err) : CF_OK;
     const cf_chat_request request = {.messages = messages, .tools = set, .options = &s->c->chat};
-    CF_THEN(st,
-            cf_backend_tokenise(s->c->opened.backend, &request, &s->arena, &prompt, &list, err));
+    CF_THEN(st, cf_backend_tokenise(s->c->opened.backend, &request, arena, &prompt, &list, err));
     cf_tool_set_free(set);
     CF_TRY(st);
     *n_prompt = list.n;
-    *ids = cf_arena_calloc(&s->arena, list.n + s->n_reply, sizeof **ids);
+    *ids = cf_arena_calloc(arena, list.n + s->n_reply, sizeof **ids);
     if (*ids == NULL) {
         return cf_oom(err);
     }
@@ -78,19 +77,22 @@ static cf_status prompt_ids(study *s, const json_t *messages, const json_t *tool
 static cf_status score(study *s, const json_t *messages, const json_t *tools, double *sum,
                        cf_error *err)
 {
+    cf_arena arena; /* of this prompt alone: there is one for each word */
     cf_token *ids = NULL;
     size_t n = 0;
-    CF_TRY(prompt_ids(s, messages, tools, &ids, &n, err));
-    float *log_p = cf_arena_calloc(&s->arena, s->n_reply, sizeof *log_p);
-    if (log_p == NULL) {
-        return cf_oom(err);
+    cf_arena_init(&arena, 0);
+    cf_status st = prompt_ids(s, messages, tools, &arena, &ids, &n, err);
+    float *log_p = cf_arena_calloc(&arena, s->n_reply, sizeof *log_p);
+    if (st == CF_OK && log_p == NULL) {
+        st = cf_oom(err);
     }
-    CF_TRY(cf_session_score(s->c->session, ids, n + s->n_reply, n, &s->c->cancel, log_p, err));
+    CF_THEN(st, cf_session_score(s->c->session, ids, n + s->n_reply, n, &s->c->cancel, log_p, err));
     *sum = 0;
-    for (size_t i = 0; i < s->n_reply; i++) {
+    for (size_t i = 0; i < s->n_reply && st == CF_OK; i++) {
         *sum += (double)log_p[i];
     }
-    return CF_OK;
+    cf_arena_deinit(&arena);
+    return st;
 }
 
 /* The row of the part, after the lists without it, which are released; what fails for
@@ -172,25 +174,35 @@ static cf_status write_rows(study *s)
     return s->st;
 }
 
-static cf_status influence(study *s, const char *by, cf_error *err)
+/* Writes the rows of each kind that `by` names, or only checks the names. */
+static cf_status each_kind(study *s, const char *by, bool writes, cf_error *err)
 {
-    CF_TRY(cf_easy__session(s->c, err));
-    CF_TRY(read_messages(s, err));
-    CF_TRY(score(s, s->messages, s->tools, &s->with, err));
-    cf_jw_object(&s->w, NULL);
-    cf_jw_double(&s->w, "with", s->with);
-    cf_jw_array(&s->w, "parts");
     for (size_t n; *by != '\0'; by += n + (by[n] == ',')) {
         n = strcspn(by, ",");
         for (s->kind = 0; s->kind < N_KINDS && !cf_str_is(cf_str_make(by, n), kinds[s->kind]);) {
             s->kind++;
         }
         if (s->kind == N_KINDS) {
-            return cf_fail(err, CF_EINVAL, "parts are message, tool, sentence or word, not '%.40s'",
-                           by);
+            return cf_fail(err, CF_EINVAL, "parts are message, tool, sentence or word, not '%.*s'",
+                           n < 40 ? (int)n : 40, by);
         }
-        CF_TRY(write_rows(s));
+        if (writes) {
+            CF_TRY(write_rows(s));
+        }
     }
+    return CF_OK;
+}
+
+static cf_status influence(study *s, const char *by, cf_error *err)
+{
+    CF_TRY(each_kind(s, by, false, err));
+    CF_TRY(cf_easy__session(s->c, err));
+    CF_TRY(read_messages(s, err));
+    CF_TRY(score(s, s->messages, s->tools, &s->with, err));
+    cf_jw_object(&s->w, NULL);
+    cf_jw_double(&s->w, "with", s->with);
+    cf_jw_array(&s->w, "parts");
+    CF_TRY(each_kind(s, by, true, err));
     cf_jw_end(&s->w);
     cf_jw_end(&s->w);
     return cf_jw_finish(&s->w, err);
