@@ -72,17 +72,14 @@ cf_status cf_approvals_compare(const cf_approvals *a, cf_str server, const json_
     return CF_OK;
 }
 
-static void put(const cf_approvals *a, cf_str server, cf_str tool, cf_str definition,
-                cf_str approved_for)
+static cf_status put(const cf_approvals *a, cf_str server, cf_str tool, cf_str definition,
+                     cf_str approved_for, cf_error *err)
 {
     const cf_store_mcp_tool t = {.server = server,
                                  .tool = tool.n > 0 ? tool : cf_str_from(""),
                                  .definition = definition,
                                  .approved_for = approved_for};
-    if (a->store != NULL) {
-        /* Then it is asked about again. */
-        cf_ignore(cf_store_put_mcp_tool(a->store, &t, NULL));
-    }
+    return a->store != NULL ? cf_store_put_mcp_tool(a->store, &t, err) : CF_OK;
 }
 
 void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *tool)
@@ -95,7 +92,8 @@ void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *t
         news != CF_TOOL_AS_BEFORE) {
         cf_json_write(&text, tool);
         if (!text.failed) { /* an approval was given for another tool */
-            put(a, server, cf_json_get_str(tool, "name"), cf_buf_str(&text), cf_str_make(NULL, 0));
+            cf_ignore(put(a, server, cf_json_get_str(tool, "name"), cf_buf_str(&text),
+                          cf_str_make(NULL, 0), NULL)); /* then it is asked about again */
         }
     }
     cf_buf_deinit(&text);
@@ -105,43 +103,49 @@ void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *t
 /* ---- calls -------------------------------------------------------------- */
 
 /* Appends bytes that this user's confab alone knows; makes them where there are
- * none.  A failure fails `out`. */
-static void add_secret(cf_buf *out)
+ * none. */
+static cf_status add_secret(cf_buf *out, cf_error *err)
 {
     cf_paths paths;
     cf_buf path = CF_BUF_INIT;
     unsigned char fresh[SECRET];
-    cf_status st = cf_paths_find(&paths, NULL);
-    if (st == CF_OK) {
-        cf_buf_addf(&path, "%s/approvals.key", paths.state);
-        st = cf_buf_check(&path, NULL);
-        CF_THEN(st, cf_os_check_owner(cf_buf_cstr(&path), NULL));
-        CF_THEN(st, cf_os_read_file(out, cf_buf_cstr(&path), SECRET, NULL));
-        if (st == CF_ENOTFOUND) {
-            cf_os_entropy(fresh, sizeof fresh);
-            st = cf_os_make_dirs(paths.state, NULL);
-            CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), fresh, sizeof fresh, 0600, NULL));
-            cf_buf_add(out, (const char *)fresh, sizeof fresh);
-        }
-        cf_paths_deinit(&paths);
+    CF_TRY(cf_paths_find(&paths, err));
+    cf_buf_addf(&path, "%s/approvals.key", paths.state);
+    cf_status st = cf_buf_check(&path, err);
+    CF_THEN(st, cf_os_check_owner(cf_buf_cstr(&path), err));
+    CF_THEN(st, cf_os_read_file(out, cf_buf_cstr(&path), SECRET, err));
+    if (st == CF_ENOTFOUND) {
+        cf_os_entropy(fresh, sizeof fresh);
+        st = cf_os_make_dirs(paths.state, err);
+        CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), fresh, sizeof fresh, 0600, err));
+        cf_buf_add(out, (const char *)fresh, sizeof fresh);
     }
-    out->failed = out->failed || st != CF_OK || out->n != SECRET;
+    CF_THEN(st, cf_buf_check(out, err));
+    if (st == CF_OK && out->n != SECRET) {
+        st = cf_fail(err, CF_EFORMAT, "%s: is cut short; remove it", cf_buf_cstr(&path));
+    }
+    cf_paths_deinit(&paths);
     cf_buf_deinit(&path);
+    return st;
 }
 
 /* What an approval for good is given for: a hash of the server's configuration,
  * command, arguments, environment and headers, which may hold keys.  The secret
  * keeps a history from elsewhere from approving anything here. */
-static void put_command(cf_buf *out, const json_t *config)
+static cf_status put_command(cf_buf *out, const json_t *config, cf_error *err)
 {
     char hash[CF_HASH_TEXT + 1];
     cf_buf text = CF_BUF_INIT;
-    add_secret(&text);
+    cf_status st = add_secret(&text, err);
     cf_json_write(&text, config);
-    cf_hash_hex(hash, cf_buf_cstr(&text), text.n);
-    cf_buf_adds(out, hash);
-    out->failed = out->failed || text.failed;
+    CF_THEN(st, cf_buf_check(&text, err));
+    if (st == CF_OK) {
+        cf_hash_hex(hash, cf_buf_cstr(&text), text.n);
+        cf_buf_adds(out, hash);
+        st = cf_buf_check(out, err);
+    }
     cf_buf_deinit(&text);
+    return st;
 }
 
 static bool is_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_str tool)
@@ -152,34 +156,30 @@ static bool is_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_s
     cf_arena_init(&arena, 0);
     bool is_approved =
         recall(a, server->name, tool, &arena, &known) == CF_OK && known.approved_for.p != NULL;
-    if (is_approved) {
-        put_command(&command, server->config);
-        is_approved = !command.failed && cf_str_eq(known.approved_for, cf_buf_str(&command));
-    }
+    is_approved = is_approved && put_command(&command, server->config, NULL) == CF_OK &&
+                  cf_str_eq(known.approved_for, cf_buf_str(&command));
     cf_buf_deinit(&command);
     cf_arena_deinit(&arena);
     return is_approved;
 }
 
-static void put_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_str tool,
-                         bool is_approved)
+static cf_status put_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_str tool,
+                              bool is_approved, cf_error *err)
 {
     cf_buf command = CF_BUF_INIT, definition = CF_BUF_INIT;
-    if (is_approved) {
-        put_command(&command, server->config);
-    }
+    cf_status st = is_approved ? put_command(&command, server->config, err) : CF_OK;
     const json_t *known = cf_mcp_tool_find(server->tools, tool);
     if (known != NULL) {
         cf_json_write(&definition, known);
     } else {
         cf_buf_adds(&definition, "{}");
     }
-    if (!command.failed && !definition.failed) {
-        put(a, server->name, tool, cf_buf_str(&definition),
-            is_approved ? cf_buf_str(&command) : cf_str_make(NULL, 0));
-    }
+    CF_THEN(st, cf_buf_check(&definition, err));
+    CF_THEN(st, put(a, server->name, tool, cf_buf_str(&definition),
+                    is_approved ? cf_buf_str(&command) : cf_str_make(NULL, 0), err));
     cf_buf_deinit(&command);
     cf_buf_deinit(&definition);
+    return st;
 }
 
 static bool is_here(const cf_approvals *a, cf_uuid conversation, cf_str server, cf_str tool)
@@ -193,14 +193,16 @@ static bool is_here(const cf_approvals *a, cf_uuid conversation, cf_str server, 
     return false;
 }
 
-void cf_approvals_give(cf_approvals *a, cf_uuid conversation, const cf_mcp_server *server,
-                       cf_str tool, cf_approval scope)
+cf_status cf_approvals_give(cf_approvals *a, cf_uuid conversation, const cf_mcp_server *server,
+                            cf_str tool, cf_approval scope, cf_error *err)
 {
+    cf_status st = CF_OK;
     if (scope == CF_APPROVE_FOR_GOOD) {
-        put_for_good(a, server, tool, true);
+        st = a->store != NULL ? put_for_good(a, server, tool, true, err)
+                              : cf_fail(err, CF_EUNSUPPORTED, "nothing is kept without a history");
     }
-    if (scope != CF_APPROVE_CONVERSATION && scope != CF_APPROVE_SERVER) {
-        return;
+    if (scope == CF_APPROVE_ONCE || (scope == CF_APPROVE_FOR_GOOD && st == CF_OK)) {
+        return st;
     }
     approved v = {.conversation = conversation,
                   .server = cf_strndup(server->name.p, server->name.n),
@@ -209,12 +211,15 @@ void cf_approvals_give(cf_approvals *a, cf_uuid conversation, const cf_mcp_serve
         a->list[a->n++] = v;
     } else {
         free_approved(&v);
+        st = cf_oom(err);
     }
+    return st;
 }
 
-void cf_approvals_take_back(cf_approvals *a, const cf_mcp_server *server, cf_str tool)
+cf_status cf_approvals_take_back(cf_approvals *a, const cf_mcp_server *server, cf_str tool,
+                                 cf_error *err)
 {
-    put_for_good(a, server, tool, false);
+    cf_status st = put_for_good(a, server, tool, false, err);
     size_t n = 0;
     for (size_t i = 0; i < a->n; i++) {
         approved *v = &a->list[i];
@@ -226,6 +231,7 @@ void cf_approvals_take_back(cf_approvals *a, const cf_mcp_server *server, cf_str
         }
     }
     a->n = n;
+    return st;
 }
 
 bool cf_approvals_has_server(const cf_approvals *a, cf_uuid conversation, cf_str server)

@@ -52,11 +52,15 @@ typedef enum cf_approval {
     CF_APPROVE_FOR_GOOD      /* this tool, until it or its server changes */
 } cf_approval;
 
-/* Without memory the user is asked again. */
-void cf_approvals_give(cf_approvals *a, cf_uuid conversation, const cf_mcp_server *server,
-                       cf_str tool, cf_approval scope);
-/* Takes every approval of the tool back, and those of its whole server. */
-void cf_approvals_take_back(cf_approvals *a, const cf_mcp_server *server, cf_str tool);
+/* What cannot be kept for good, as without a history or where the state folder cannot
+ * be written, holds in this conversation, and the error says why. */
+CF_MUST_USE cf_status cf_approvals_give(cf_approvals *a, cf_uuid conversation,
+                                        const cf_mcp_server *server, cf_str tool, cf_approval scope,
+                                        cf_error *err);
+/* Takes every approval of the tool back, and those of its whole server.  After an
+ * error one that was given for good still holds. */
+CF_MUST_USE cf_status cf_approvals_take_back(cf_approvals *a, const cf_mcp_server *server,
+                                             cf_str tool, cf_error *err);
 
 /* Whether calls of the tool may run unasked in this conversation. */
 bool cf_approvals_may_call(const cf_approvals *a, cf_uuid conversation, const cf_mcp_server *server,

@@ -528,16 +528,17 @@ bool cf_tool_servers_may_call(cf_tool_servers *s, size_t i, cf_str tool)
            cf_approvals_may_call(&s->approvals, cf_lab_conv_id(s->lab), &server, tool);
 }
 
-void cf_tool_servers_approve(cf_tool_servers *s, size_t i, cf_str tool, cf_approval scope)
+cf_status cf_tool_servers_approve(cf_tool_servers *s, size_t i, cf_str tool, cf_approval scope,
+                                  cf_error *err)
 {
     cf_mcp_server server = as_server(s, i);
-    cf_approvals_give(&s->approvals, cf_lab_conv_id(s->lab), &server, tool, scope);
+    return cf_approvals_give(&s->approvals, cf_lab_conv_id(s->lab), &server, tool, scope, err);
 }
 
-void cf_tool_servers_forbid(cf_tool_servers *s, size_t i, cf_str tool)
+cf_status cf_tool_servers_forbid(cf_tool_servers *s, size_t i, cf_str tool, cf_error *err)
 {
     cf_mcp_server server = as_server(s, i);
-    cf_approvals_take_back(&s->approvals, &server, tool);
+    return cf_approvals_take_back(&s->approvals, &server, tool, err);
 }
 
 static cf_tool_server_state state_of(const item *it, const copied_server *seen)

@@ -91,9 +91,11 @@ double cf_tool_servers_seconds(const cf_tool_servers *s, int64_t tokens);
 bool cf_tool_servers_find(const cf_tool_servers *s, cf_str name, size_t *i, cf_str *tool);
 
 bool cf_tool_servers_may_call(cf_tool_servers *s, size_t i, cf_str tool);
-void cf_tool_servers_approve(cf_tool_servers *s, size_t i, cf_str tool, cf_approval scope);
-/* Takes every approval of the tool back. */
-void cf_tool_servers_forbid(cf_tool_servers *s, size_t i, cf_str tool);
+/* As cf_approvals_give() and cf_approvals_take_back(). */
+CF_MUST_USE cf_status cf_tool_servers_approve(cf_tool_servers *s, size_t i, cf_str tool,
+                                              cf_approval scope, cf_error *err);
+CF_MUST_USE cf_status cf_tool_servers_forbid(cf_tool_servers *s, size_t i, cf_str tool,
+                                             cf_error *err);
 
 /*
  * Calls the tool and waits; from a task's thread.  `index` is that of

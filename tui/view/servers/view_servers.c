@@ -761,21 +761,27 @@ static void cmd_approval(cf_app *app)
 {
     const row *at = current(app);
     const cf_str all = {"", 0};
+    cf_error err;
     if (at == NULL) {
         return;
     }
     if (at->tool == SERVER_ROW) {
-        cf_tool_servers_approve(app->servers, at->server, all, CF_APPROVE_SERVER);
-        cf_app_say(app, CF_STYLE_OK, "all its tools run unasked in this conversation");
+        cf_status st =
+            cf_tool_servers_approve(app->servers, at->server, all, CF_APPROVE_SERVER, &err);
+        cf_app_say(app, st == CF_OK ? CF_STYLE_OK : CF_STYLE_ERROR, "%s",
+                   st == CF_OK ? "all its tools run unasked in this conversation" : err.text);
         return;
     }
     cf_server_tool t = tool_of(app, at);
     if (t.is_approved) {
-        cf_tool_servers_forbid(app->servers, at->server, t.name);
-        cf_app_say(app, CF_STYLE_OK, "asked before each call");
-    } else {
-        cf_tool_servers_approve(app->servers, at->server, t.name, CF_APPROVE_FOR_GOOD);
+        cf_status st = cf_tool_servers_forbid(app->servers, at->server, t.name, &err);
+        cf_app_say(app, st == CF_OK ? CF_STYLE_OK : CF_STYLE_ERROR, "%s",
+                   st == CF_OK ? "asked before each call" : err.text);
+    } else if (cf_tool_servers_approve(app->servers, at->server, t.name, CF_APPROVE_FOR_GOOD,
+                                       &err) == CF_OK) {
         cf_app_say(app, CF_STYLE_OK, "runs unasked, until it or its server changes");
+    } else {
+        cf_app_say(app, CF_STYLE_WARNING, "not approved for good: %s", err.text);
     }
 }
 

@@ -91,7 +91,10 @@ bool cf_tools__server_key(cf_app *app, cf_key key, cf_str name, bool *may)
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (key == keys[i].key) {
-            cf_tool_servers_approve(app->servers, server, tool, keys[i].scope);
+            cf_error err;
+            if (cf_tool_servers_approve(app->servers, server, tool, keys[i].scope, &err) != CF_OK) {
+                cf_app_say(app, CF_STYLE_WARNING, "not approved for good: %s", err.text);
+            }
             *may = true;
             return true;
         }

@@ -142,8 +142,9 @@ static bool may_echo(const cf_approvals *a, const char *config, cf_approval give
     json_t *c = json_loads(config, 0, NULL), *tools = json_pack("[{s:s}]", "name", "echo");
     const cf_mcp_server s = {.name = cf_str_from("one"), .config = c, .tools = tools};
     cf_approvals own = *a;
+    cf_error err;
     assert_non_null(c);
-    cf_approvals_give(&own, (cf_uuid){{1}}, &s, echo, give);
+    T_OK(cf_approvals_give(&own, (cf_uuid){{1}}, &s, echo, give, &err), err);
     bool may = cf_approvals_may_call(&own, (cf_uuid){{1}}, &s, echo);
     json_decref(c);
     json_decref(tools);
@@ -187,23 +188,55 @@ static void test_tool_servers__approvals_hold_for_all_of_a_configuration(void **
     tear_down(&d);
 }
 
+/* What cannot be kept for good holds in the conversation, and says why. */
+static void test_tool_servers__approvals_that_cannot_be_kept(void **state)
+{
+    (void)state;
+    static const char *const says[] = {"can write to it", "cut short", "without a history"};
+    const cf_uuid here = {{1}}, other = {{2}};
+    const cf_str echo = cf_str_from("echo");
+    json_t *config = json_pack("{s:s}", "name", "one");
+    const cf_mcp_server s = {.name = cf_str_from("one"), .config = config};
+    desk d;
+    cf_error err;
+    set_up(&d, "kept.db");
+    setenv("XDG_STATE_HOME", store_dir_file("broken"), 1);
+    assert_int_equal(mkdir(store_dir_file("broken"), 0700), 0);
+    assert_int_equal(mkdir(store_dir_file("broken/confab"), 0700), 0);
+    const char *key = store_dir_put_text("broken/confab/approvals.key", "short");
+    for (size_t i = 0; i < sizeof says / sizeof says[0]; i++) {
+        cf_approvals a;
+        cf_approvals_init(&a, i < 2 ? d.store : NULL);
+        assert_int_equal(chmod(key, i == 0 ? 0602 : 0600), 0);
+        assert_int_not_equal(cf_approvals_give(&a, here, &s, echo, CF_APPROVE_FOR_GOOD, &err),
+                             CF_OK);
+        assert_non_null(strstr(err.text, says[i]));
+        assert_true(cf_approvals_may_call(&a, here, &s, echo));
+        assert_false(cf_approvals_may_call(&a, other, &s, echo));
+        cf_approvals_deinit(&a);
+    }
+    json_decref(config);
+    tear_down(&d);
+}
+
 static void test_tool_servers__approvals(void **state)
 {
     (void)state;
     desk d;
     const cf_str echo = cf_str_from("echo");
+    cf_error err;
     set_up(&d, "approve.db");
     add(&d, "one", "plain");
     cf_tool_servers_start(d.servers, 0);
     wait_for(&d, 0, CF_TOOL_SERVER_READY);
     assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
-    cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_ONCE);
+    T_OK(cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_ONCE, &err), err);
     assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
-    cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_CONVERSATION);
+    T_OK(cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_CONVERSATION, &err), err);
     assert_true(cf_tool_servers_may_call(d.servers, 0, echo));
     cf_lab_new_conv(d.lab);
     assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
-    cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_FOR_GOOD);
+    T_OK(cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_FOR_GOOD, &err), err);
     tear_down(&d);
     set_up(&d, "approve.db"); /* another start of the program */
     add(&d, "one", "plain");
@@ -314,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tool_servers__switches),
+        cmocka_unit_test(test_tool_servers__approvals_that_cannot_be_kept),
         cmocka_unit_test(test_tool_servers__approvals),
         cmocka_unit_test(test_tool_servers__approvals_hold_for_all_of_a_configuration),
         cmocka_unit_test(test_tool_servers__calls),
