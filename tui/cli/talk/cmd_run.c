@@ -277,10 +277,12 @@ static bool is_canned(const run *r, cf_str name)
     return is_there;
 }
 
-/* The help, and the tools of --tools demo, change nothing but the history. */
+/* The help, and the tools of --tools demo, change nothing but the history.  A
+ * conversation that goes on may have tools of the user's own with these names. */
 static bool is_demo(const run *r, cf_str name)
 {
-    return r->demo != NULL && cf_demo_has(name) && !is_canned(r, name);
+    const bool is_own = wants_demo(r) ? cf_demo_has(name) : cf_str_is(name, "confab_help");
+    return r->demo != NULL && is_own && !is_canned(r, name);
 }
 
 static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *reason)
@@ -353,7 +355,7 @@ static cf_status run_call(void *ud, const cf_pending_call *call, json_t **result
 /* A result as JSON; ours is JSON text already. */
 static void put_result(const run *r, cf_buf *out, cf_str name, const json_t *result)
 {
-    if (is_demo(r, name) && json_is_string(result) && !wants_help(r)) {
+    if (wants_demo(r) && is_demo(r, name) && json_is_string(result)) {
         cf_buf_add(out, json_string_value(result), json_string_length(result));
     } else {
         cf_json_write(out, result);

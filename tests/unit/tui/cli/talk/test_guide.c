@@ -10,6 +10,7 @@
 #include "core/api/conversation.h"
 #include "templates/open.h"
 #include "tests/support/program.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/app/workbench.h"
 #include "tui/cli/shell/cli.h"
@@ -262,12 +263,41 @@ static void test_guide__where_it_is_declared(void **state)
     cf_program_deinit(&s);
 }
 
+/* A conversation that goes on has tools of its own, called as built-in ones are. */
+static void test_guide__tools_of_the_user_stay(void **state)
+{
+    (void)state;
+    if (!cf_program_has_model() || cf_program_path() == NULL) {
+        T_SKIP("needs the bundled model and CONFAB_BIN");
+    }
+    static const char question[] = "What is the weather in Oslo?";
+    const char *db = store_dir_file("own.db");
+    const char *tools = store_dir_put_text(
+        "own.json", "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\","
+                    "\"description\":\"Current weather of a city\",\"parameters\":{\"type\":"
+                    "\"object\",\"properties\":{\"city\":{\"type\":\"string\"}},"
+                    "\"required\":[\"city\"]}}}]");
+    cf_program p;
+    char id[CF_UUID_TEXT + 1];
+    CF_PROGRAM(&p, "run", "--db", db, "--tools", tools, "--stop-at-call", question);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "history", "list", "--db", db);
+    assert_int_equal(sscanf(cf_buf_cstr(&p.out), "%*s %*s %36s", id), 1);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--db", db, "--continue", id, "--exec", "echo '{\"own\":true}'", "--yes",
+               question);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "get_weather("));
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "{\"own\":true}"));
+    cf_program_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guide__sixty_questions),
         cmocka_unit_test(test_guide__a_key_bound_anew),
         cmocka_unit_test(test_guide__where_it_is_declared),
+        cmocka_unit_test(test_guide__tools_of_the_user_stay),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
