@@ -37,7 +37,7 @@ static void close_all(workbench *w)
     cf_demo_free(w->demo);
 }
 
-/* Each problem is a line "PATH: line N: ...". */
+/* Each problem is a line "PATH: line N: ...", or says why the file is not read. */
 static cf_status read_config(cf_config *config, cf_keymap *keymap, const char *path,
                              cf_buf *problems, cf_error *err)
 {
@@ -54,7 +54,10 @@ static cf_status read_config(cf_config *config, cf_keymap *keymap, const char *p
             at += n + 1;
         }
         cf_buf_deinit(&wrong);
-    } else if (st == CF_ENOTFOUND) {
+    } else if (st != CF_ENOMEM) { /* the program goes on without it */
+        if (st != CF_ENOTFOUND) {
+            cf_buf_addf(problems, "%s\n", err->text);
+        }
         st = CF_OK;
     }
     cf_buf_deinit(&text);
