@@ -9,10 +9,12 @@
 #include <strings.h>
 
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 
 extern const unsigned char cf_embed_tui_sys_asked_txt[];
 
 enum { WHERE, KEYS, NAME, HELP, ASKED, TEXTS };
+enum { HELP_MAX = 200 /* bytes shown */ };
 
 struct cf_word_index_row {
     const char *text[TEXTS];
@@ -289,8 +291,12 @@ cf_status cf_word_index_write(const cf_word_index *f, const char *question, size
         }
         least = k == 0 && max != SIZE_MAX ? rows[best].score / 2 : least;
         const char *const *t = f->row[best].text;
-        cf_buf_addf(out, "%s%s%s  (%s)\n    %.200s%s\n", t[KEYS], t[KEYS][0] != '\0' ? "  " : "",
-                    t[NAME], t[WHERE], t[HELP], strlen(t[HELP]) > 200 ? " ..." : "");
+        size_t n = strlen(t[HELP]), cut = n;
+        if (n > HELP_MAX) {
+            cut = HELP_MAX - cf_utf8_incomplete_tail(t[HELP], HELP_MAX);
+        }
+        cf_buf_addf(out, "%s%s%s  (%s)\n    %.*s%s\n", t[KEYS], t[KEYS][0] != '\0' ? "  " : "",
+                    t[NAME], t[WHERE], (int)cut, t[HELP], cut < n ? " ..." : "");
         rows[best].score = 0;
     }
     cf_free(rows);
