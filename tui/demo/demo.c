@@ -151,8 +151,9 @@ static json_t *confab_help(cf_demo *demo, cf_uuid here, const json_t *arguments)
     cf_buf text = CF_BUF_INIT;
     cf_error err;
     json_t *out;
-    if (question == NULL || demo->help == NULL) {
-        return cf_demo__error(question == NULL ? "question is a text" : "there is no help here");
+    bool is_asked = question != NULL && question[strspn(question, " ")] != '\0'; /* not all rows */
+    if (!is_asked || demo->help == NULL) {
+        return cf_demo__error(is_asked ? "there is no help here" : "question is a text with words");
     }
     cf_status st = demo->help(demo->help_ud, question, &text, &err);
     if (st == CF_OK) {
