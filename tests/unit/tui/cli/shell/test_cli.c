@@ -278,6 +278,56 @@ static void test_cli__options_before_the_command(void **state)
     check_printed(t, sizeof t / sizeof t[0]);
 }
 
+/* Whether a row of the help has this name, in this view ("": anywhere). */
+static bool has_row(const char *rows, const char *name, const char *view)
+{
+    const size_t n = strlen(name);
+    for (const char *p = rows; (p = strstr(p, name)) != NULL; p += n) {
+        const char *where = strstr(p, "  ("), *end = strchr(p, '\n');
+        if ((p == rows || p[-1] == '\n' || p[-1] == ' ') && (p[n] == ' ' || p[n] == '=') &&
+            where != NULL && where < end && strncmp(where + 3, view, strlen(view)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Words that people use are of rows that there are: a command was renamed once. */
+static void test_cli__words_of_the_search_are_of_rows(void **state)
+{
+    (void)state;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    char line[1024], view[64];
+    unsigned n = 0;
+    cf_program p;
+    CF_PROGRAM(&p, "help", "--search");
+    FILE *f = fopen("tui/sys/asked.txt", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL) {
+        char *name = line, *end = strstr(line, ": "), *mark = strstr(line, " :");
+        if (line[0] == '#' || line[0] == '=' || end == NULL) {
+            continue;
+        }
+        *end = '\0';
+        view[0] = '\0';
+        if (mark != NULL && mark < end) {
+            *mark = '\0';
+            name = mark + 1;
+            snprintf(view, sizeof view, "workbench, %.40s)",
+                     strcmp(line, "*") == 0 ? "all views" : line);
+        }
+        n++;
+        if (!has_row(cf_buf_cstr(&p.out), name, view)) {
+            fail_msg("no row for '%s' of asked.txt, %s", name, view);
+        }
+    }
+    fclose(f);
+    assert_true(n > 100);
+    cf_program_deinit(&p);
+}
+
 static void test_cli__quiet(void **state)
 {
     (void)state;
@@ -393,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_options__attached),
         cmocka_unit_test(test_cli__exit_statuses),
         cmocka_unit_test(test_cli__options_before_the_command),
+        cmocka_unit_test(test_cli__words_of_the_search_are_of_rows),
         cmocka_unit_test(test_cli__quiet),
         cmocka_unit_test(test_cli__color),
         cmocka_unit_test(test_cli__confabrc),
