@@ -15,7 +15,7 @@ enum { JOBS_MAX = 300 };
 typedef struct scene {
     pthread_mutex_t lock;
     cf_str keys[JOBS_MAX];
-    char key_text[JOBS_MAX][16];
+    char key_text[JOBS_MAX][32];
     size_t n;
     /* What tries do. */
     unsigned n_fail_first; /* tries of each job that fail before one works */
