@@ -16,7 +16,7 @@
 #include "tui/cli/shell/cli.h"
 #include "tui/demo/demo_serve.h"
 
-enum { QUESTIONS = 60, RIGHT_LEAST = 50, ANSWER_MOST = 500 };
+enum { QUESTIONS = 60, RIGHT_LEAST = 55, ANSWER_MOST = 500 };
 
 typedef struct guide {
     cf_opened opened;
