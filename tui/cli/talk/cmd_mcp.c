@@ -395,11 +395,8 @@ static void json_result(cf_buf *out, const cf_mcp_result *r)
 
 static void text_result(cf_buf *out, const cf_mcp_result *r)
 {
-    cf_buf text = CF_BUF_INIT;
-    cf_mcp_result_text(r, &text);
-    cf_buf_add(out, cf_buf_cstr(&text), text.n);
+    cf_mcp_result_text(r, out);
     cf_buf_addc(out, '\n');
-    cf_buf_deinit(&text);
     for (size_t i = 0; i < json_array_size(r->findings); i++) {
         const json_t *f = json_array_get(r->findings, i);
         cf_str path = cf_json_get_str(f, "path");
