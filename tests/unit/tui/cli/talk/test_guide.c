@@ -203,26 +203,19 @@ static void test_guide__a_key_bound_anew(void **state)
         T_SKIP("no bundled model in this tree");
     }
     guide g;
-    char folder[] = "/tmp/confab_guide_XXXXXX", path[64];
+    store_path config, path;
     cf_buf answer = CF_BUF_INIT;
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/confab", folder);
+    store_dir_path(config, "config");
+    store_dir_path(path, "config/confab");
+    assert_int_equal(mkdir(config, 0700), 0);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/confab/confabrc", folder);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs("bind all gQ quit\nbind library <F5> rename\n", f);
-    fclose(f);
-    open_guide(&g, folder);
+    store_dir_put_text("config/confab/confabrc", "bind all gQ quit\nbind library <F5> rename\n");
+    open_guide(&g, config);
     ask(&g, "how do I quit?", &answer);
     assert_non_null(strstr(cf_buf_cstr(&answer), "gQ"));
     ask(&g, "how do I rename a conversation?", &answer);
     assert_non_null(strstr(cf_buf_cstr(&answer), "<F5>"));
     close_guide(&g);
-    remove(path);
-    *strrchr(path, '/') = '\0';
-    remove(path);
-    remove(folder);
     cf_buf_deinit(&answer);
 }
 
