@@ -31,7 +31,7 @@ typedef struct trail_index {
         cf_str key; /* borrowed; p NULL: empty */
         size_t value;
         uint64_t hash; /* of the key */
-    } * cells; /* [size], in an arena, which is always the same */
+    } * cells;         /* [size], in an arena, which is always the same */
     size_t size, used;
 } trail_index;
 

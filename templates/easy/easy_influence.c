@@ -16,9 +16,9 @@ typedef struct study {
     size_t n_reply;
     double with; /* the likelihood after the whole prompt */
     cf_jw w;
-    unsigned kind;  /* of the part, */
-    size_t index;   /* which it is, */
-    size_t message; /* and in which one a sentence or word is */
+    unsigned kind;  /* of the part, one of kinds[] */
+    size_t index;   /* of the part among those of its kind, or of its message */
+    size_t message; /* that a sentence or word is in */
     cf_status st;
     cf_error *err;
     cf_arena arena;
@@ -124,7 +124,8 @@ static cf_status write_row(study *s, json_t *messages, json_t *tools)
     return CF_OK;
 }
 
-/* A sentence or a word; the last one takes the white space before it along. */
+/* Scores the prompt without a sentence or word; with the last one goes the white
+ * space before it. */
 static bool on_cut(void *ud, size_t off, size_t len)
 {
     study *s = ud;

@@ -54,7 +54,7 @@ static cf_status read_config(cf_config *config, cf_keymap *keymap, const char *p
             at += n + 1;
         }
         cf_buf_deinit(&wrong);
-    } else if (st != CF_ENOMEM) { /* the program goes on without it */
+    } else if (st != CF_ENOMEM) { /* the program continues without it */
         if (st != CF_ENOTFOUND) {
             cf_buf_addf(problems, "%s\n", err->text);
         }
@@ -229,7 +229,7 @@ static void offer_models(workbench *w)
     }
 }
 
-/* confab_help, with the keys and settings of now. */
+/* Answers confab_help with the present keys and settings. */
 static cf_status answer_help(void *ud, const char *question, cf_buf *out, cf_error *err)
 {
     workbench *w = ud;

@@ -115,8 +115,7 @@ static cf_status ask(cf_lab *lab, cf_error *err)
     uint32_t limit = chat->max_tokens;
     cf_error first = {0};
     chat->max_tokens = REPLY_MAX;
-    cf_status st =
-        cf_lab_send(lab, cf_str_from("What is a chat template?"), (cf_uuid){{0}}, err);
+    cf_status st = cf_lab_send(lab, cf_str_from("What is a chat template?"), (cf_uuid){{0}}, err);
     cf_lab_settle(lab, &first);
     chat->max_tokens = limit;
     if (st == CF_OK && first.code != CF_OK) {

@@ -278,7 +278,7 @@ cf_status cf_word_index_write(const cf_word_index *f, const char *question, size
     if (rows == NULL) {
         return cf_oom_for(err, "the search");
     }
-    double least = 0; /* what fits half as well has nothing to do with it */
+    double least = 0; /* rows below half of the best score are chance finds */
     cf_status st = add_words(f, question, rows, err);
     add_called(f, question, rows);
     for (size_t k = 0; k < max && st == CF_OK; k++) {

@@ -278,7 +278,7 @@ static bool is_canned(const run *r, cf_str name)
 }
 
 /* The help, and the tools of --tools demo, change nothing but the history.  A
- * conversation that goes on may have tools of the user's own with these names. */
+ * continued conversation may have tools of the user's own with these names. */
 static bool is_demo(const run *r, cf_str name)
 {
     const bool is_own = wants_demo(r) ? cf_demo_has(name) : cf_str_is(name, "confab_help");

@@ -1,6 +1,6 @@
 /*
  * run_open.h - what a saved conversation waits for: an answer to its last
- * message, or results of calls.
+ * message, or results of calls, which may be typed on the terminal.
  */
 #ifndef CF_TUI_CLI_TALK_RUN_OPEN_H
 #define CF_TUI_CLI_TALK_RUN_OPEN_H

@@ -43,7 +43,8 @@ static cf_status inflate_all(z_stream *z, cf_buf *room, cf_error *err)
             return cf_fail(err, CF_EFORMAT, "the body's gzip is damaged");
         }
         if (room->n > PLAIN_MAX && room->n / RATIO_MAX > z->total_in) {
-            return cf_fail(err, CF_ELIMIT, "a body that expands to over %d times its size", RATIO_MAX);
+            return cf_fail(err, CF_ELIMIT, "a body that expands to over %d times its size",
+                           RATIO_MAX);
         }
         if (room->n > DECODED_MAX) {
             return cf_fail(err, CF_ELIMIT, "a body of more than %d MiB", DECODED_MAX >> 20);

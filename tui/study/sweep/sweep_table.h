@@ -55,7 +55,7 @@ typedef struct cf_sweep_table {
 void cf_sweep_table_deinit(cf_sweep_table *t); /* stops it first */
 
 /* Starts to run a plan, which replaces the table.  Addresses of the plan are
- * refused unless `trust` (borrowed; NULL: none) has them; there is no question.
+ * refused unless `trust` (borrowed; NULL: none) has them; the user is not asked.
  * CF_EBUSY, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store,
                                            const cf_trust *trust, const char *path, cf_error *err);
