@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/os.h"
+
 static void *libc_resize(void *ud, void *p, size_t n)
 {
     (void)ud;
@@ -181,31 +183,58 @@ bool cf_add_size(size_t *out, size_t a, size_t b)
     return true;
 }
 
-/* The block that the table gave is kept just below the aligned address. */
+/* ---- aligned blocks ------------------------------------------------------ */
+
+/* What lies just below an aligned address. */
+typedef struct below {
+    void *block;   /* what the table or the system gave */
+    size_t mapped; /* bytes of pages of its own; 0: the table's */
+} below;
+
+/* Whether a block gets pages of its own.  Not with a table that was set, which
+ * is to see all blocks, nor where each byte after a block is watched. */
+static bool has_own_pages(size_t bytes)
+{
+#if defined(CF_TIGHT) || defined(__SANITIZE_ADDRESS__)
+    (void)bytes;
+    return false;
+#else
+    return table == &libc_table && bytes >= CF_OS_HUGE;
+#endif
+}
+
 void *cf_alloc_aligned(size_t align, size_t size)
 {
     assert(align >= sizeof(void *) && (align & (align - 1)) == 0);
     size_t bytes;
-    if (!cf_add_size(&bytes, size, align + sizeof(void *))) {
+    if (!cf_add_size(&bytes, size, align + sizeof(below))) {
         return NULL;
     }
-    unsigned char *block = cf_alloc(bytes);
-    if (block == NULL) {
+    below b = {.mapped = has_own_pages(bytes) ? bytes : 0};
+    b.block = b.mapped > 0 ? cf_os_pages_map(bytes) : cf_alloc(bytes);
+    if (b.block == NULL) {
         return NULL;
     }
-    uintptr_t at = (uintptr_t)block + sizeof(void *);
+    uintptr_t at = (uintptr_t)b.block + sizeof b;
     at = (at + align - 1) & ~(uintptr_t)(align - 1);
-    unsigned char *p = block + (at - (uintptr_t)block);
-    memcpy(p - sizeof(void *), &block, sizeof(void *));
-    memset(p, 0, size);
+    unsigned char *p = (unsigned char *)b.block + (at - (uintptr_t)b.block);
+    memcpy(p - sizeof b, &b, sizeof b);
+    if (b.mapped == 0) {
+        memset(p, 0, size);
+    }
     return p;
 }
 
 void cf_free_aligned(void *p)
 {
-    if (p != NULL) {
-        void *block;
-        memcpy(&block, (unsigned char *)p - sizeof(void *), sizeof(void *));
-        cf_free(block);
+    if (p == NULL) {
+        return;
+    }
+    below b;
+    memcpy(&b, (unsigned char *)p - sizeof b, sizeof b);
+    if (b.mapped > 0) {
+        cf_os_pages_unmap(b.block, b.mapped);
+    } else {
+        cf_free(b.block);
     }
 }

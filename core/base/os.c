@@ -204,7 +204,48 @@ void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n)
         const void *in;
         void *out;
     } p = {map->p + start};
+#if defined(MADV_HUGEPAGE)
+    (void)madvise(p.out, end - start, MADV_HUGEPAGE); /* read in huge pages, where a file can be */
+#endif
     (void)posix_madvise(p.out, end - start, POSIX_MADV_WILLNEED);
+}
+
+/* What is mapped for n bytes: whole huge pages if at most an eighth of them is
+ * left over. */
+static size_t mapped_bytes(size_t n)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t small = (n + page - 1) / page * page;
+    size_t huge = (n + CF_OS_HUGE - 1) / CF_OS_HUGE * CF_OS_HUGE;
+    return huge - n <= huge / 8 ? huge : small;
+}
+
+/* Maps one huge page more and gives back what lies before and after. */
+void *cf_os_pages_map(size_t n)
+{
+    if (n > SIZE_MAX - 2 * (size_t)CF_OS_HUGE) {
+        return NULL;
+    }
+    n = mapped_bytes(n);
+    unsigned char *p =
+        mmap(NULL, n + CF_OS_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        return NULL;
+    }
+    size_t before = (size_t)(-(uintptr_t)p % CF_OS_HUGE);
+    if (before > 0) {
+        munmap(p, before);
+    }
+    munmap(p + before + n, CF_OS_HUGE - before);
+#if defined(MADV_HUGEPAGE)
+    (void)madvise(p + before, n, MADV_HUGEPAGE);
+#endif
+    return p + before;
+}
+
+void cf_os_pages_unmap(void *p, size_t n)
+{
+    munmap(p, mapped_bytes(n));
 }
 
 /* Appends everything `fd` gives; CF_ELIMIT past max_bytes.  A FIFO that no

@@ -58,6 +58,18 @@ bool cf_os_map_mend(const void *address);
 /* Tells the system that the mapped range will be needed soon; a hint. */
 void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n);
 
+/* Size of a huge page, where the system has such pages. */
+enum { CF_OS_HUGE = 2 << 20 };
+
+/*
+ * n zeroed bytes of a mapping of their own, at a multiple of CF_OS_HUGE; NULL
+ * when memory runs out.  On Linux in huge pages as far as n fills them: what is
+ * read whole for each token has too many small pages for the processor's list
+ * of addresses (TLB).  Returned by cf_os_pages_unmap() with the same n.
+ */
+void *cf_os_pages_map(size_t n);
+void cf_os_pages_unmap(void *p, size_t n);
+
 /* Appends the file's bytes to `out`; "-" is standard input.  CF_ELIMIT when
  * it holds more than `max_bytes`; `out` is as it was on any failure. */
 CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,

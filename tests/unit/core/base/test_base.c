@@ -56,6 +56,38 @@ static void test_alloc__overflow_is_null(void **state)
     cf_free_aligned(p);
 }
 
+/* Large blocks have pages of their own, unless a table is set. */
+static void test_alloc__large_blocks(void **state)
+{
+    static const size_t size[] = {CF_OS_HUGE - 1000, CF_OS_HUGE, CF_OS_HUGE + 5000,
+                                  2 * CF_OS_HUGE - 100, 3 * CF_OS_HUGE + CF_OS_HUGE / 2};
+    enum { N = sizeof size / sizeof *size };
+    unsigned char *p[2 * N];
+    (void)state;
+    cf_alloc_use(NULL);
+    assert_null(cf_os_pages_map(SIZE_MAX - CF_OS_HUGE));
+    for (size_t i = 0; i < 2 * N; i++) {
+        const size_t n = size[i % N];
+        p[i] = cf_alloc_aligned(64, n);
+        assert_non_null(p[i]);
+        assert_int_equal((uintptr_t)p[i] % 64, 0);
+        for (size_t k = 0; k < n; k += 4095) {
+            assert_int_equal(p[i][k], 0);
+        }
+        assert_int_equal(p[i][n - 1], 0);
+        memset(p[i], (int)i + 1, n);
+        if (i >= N) { /* the blocks beside it stay as they are */
+            cf_free_aligned(p[i - N]);
+        }
+    }
+    for (size_t i = N; i < 2 * N; i++) {
+        assert_int_equal(p[i][0], i + 1);
+        assert_int_equal(p[i][size[i % N] - 1], i + 1);
+        cf_free_aligned(p[i]);
+    }
+    cf_fault_install();
+}
+
 static void test_arena__limit_is_sticky(void **state)
 {
     (void)state;
@@ -496,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_status__cuts_at_a_character),
         cmocka_unit_test(test_status__no_control_bytes),
         cmocka_unit_test(test_alloc__overflow_is_null),
+        cmocka_unit_test(test_alloc__large_blocks),
         cmocka_unit_test(test_arena__limit_is_sticky),
         cmocka_unit_test(test_arena__release_gives_back),
         cmocka_unit_test(test_buf__every_allocation_may_fail),
