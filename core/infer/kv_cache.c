@@ -5,7 +5,10 @@
  *   1. page[0..n) are pages this list holds a reference to; a page's count is
  *      the number of lists it is in.
  *   2. A page is written only by a list that holds its only reference.
- *   3. What a page holds after its timeline's length is never read.
+ *   3. A page is of a slab, which is freed when none of its pages is in a list
+ *      and no list takes pages from it: small pages lie together, so that they
+ *      fill a huge page of the system.  A page is taken from a slab once.
+ *   4. What a page holds after its timeline's length is never read.
  */
 #include "core/infer/kv_cache.h"
 
@@ -13,15 +16,28 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "core/kernel/cached.h"
 
-enum { PAGE_ALIGN = 64 };
+enum { PAGE_ALIGN = 64, SLAB_BYTES = 2 * CF_OS_HUGE, SLAB_PAGES = 16 };
 
-struct cf_kv_page {
-    /* Taken and dropped by lists on any thread; the last drop frees. */
-    _Alignas(PAGE_ALIGN) atomic_uint n_ref;
+/* Counts are taken and dropped by lists on any thread; the last drop frees. */
+struct cf_kv_slab {
+    _Alignas(PAGE_ALIGN) atomic_uint n_ref; /* pages in use, and the list that takes them */
     _Alignas(PAGE_ALIGN) unsigned char data[];
 };
+
+struct cf_kv_page {
+    _Alignas(PAGE_ALIGN) atomic_uint n_ref;
+    cf_kv_slab *slab;
+    _Alignas(PAGE_ALIGN) unsigned char data[];
+};
+
+/* Bytes from a page of a slab to the next. */
+static size_t page_step(const cf_kv_layout *l)
+{
+    return (sizeof(cf_kv_page) + l->page_bytes + PAGE_ALIGN - 1) / PAGE_ALIGN * PAGE_ALIGN;
+}
 
 cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, cf_dtype type, cf_error *err)
 {
@@ -47,6 +63,8 @@ cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, cf_dtype ty
         l.n_number += h->n_head_kv * ((size_t)h->head_size + (l.has_values ? h->head_size_v : 0));
     }
     l.page_bytes = off; /* at most 2^38, see the bounds in hparams.h */
+    size_t fill = (SLAB_BYTES + page_step(&l) - 1) / page_step(&l);
+    l.n_together = fill <= SLAB_PAGES && off < CF_OS_HUGE ? (uint32_t)fill : 1;
     *out = l;
     return CF_OK;
 }
@@ -73,26 +91,46 @@ cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout, uint32_t n_ctx, cf_
     return CF_OK;
 }
 
-static cf_kv_page *new_page(const cf_kv_layout *l)
+static void drop_slab(cf_kv_slab *slab)
 {
-    cf_kv_page *page = cf_alloc_aligned(PAGE_ALIGN, sizeof(cf_kv_page) + l->page_bytes);
-    if (page != NULL) {
-        atomic_init(&page->n_ref, 1);
+    /* Release, so that what we read from it comes before another's free. */
+    if (slab != NULL && atomic_fetch_sub_explicit(&slab->n_ref, 1, memory_order_acq_rel) == 1) {
+        cf_free_aligned(slab);
     }
+}
+
+static cf_kv_page *new_page(cf_kv *kv)
+{
+    const cf_kv_layout *l = kv->layout;
+    const size_t step = page_step(l);
+    if (kv->slab == NULL || kv->n_taken == l->n_together) {
+        cf_kv_slab *slab = cf_alloc_aligned(PAGE_ALIGN, sizeof *slab + l->n_together * step);
+        if (slab == NULL) {
+            return NULL;
+        }
+        drop_slab(kv->slab);
+        atomic_init(&slab->n_ref, 1);
+        kv->slab = slab;
+        kv->n_taken = 0;
+    }
+    cf_kv_page *page = (void *)(kv->slab->data + kv->n_taken++ * step);
+    atomic_init(&page->n_ref, 1);
+    page->slab = kv->slab;
+    atomic_fetch_add_explicit(&page->slab->n_ref, 1, memory_order_relaxed);
     return page;
 }
 
 static void drop_page(cf_kv_page *page)
 {
-    /* Release, so that what we read from it comes before another's free. */
     if (atomic_fetch_sub_explicit(&page->n_ref, 1, memory_order_acq_rel) == 1) {
-        cf_free_aligned(page);
+        drop_slab(page->slab);
     }
 }
 
 void cf_kv_deinit(cf_kv *kv)
 {
     cf_kv_truncate(kv, 0);
+    drop_slab(kv->slab);
     cf_free(kv->page);
     *kv = (cf_kv){0};
 }
@@ -132,7 +170,7 @@ static cf_status own_page(cf_kv *kv, uint32_t i, cf_error *err)
     if (i < kv->n && !is_shared(kv->page[i])) {
         return CF_OK;
     }
-    cf_kv_page *page = new_page(kv->layout);
+    cf_kv_page *page = new_page(kv);
     if (page == NULL) {
         return cf_fail(err, CF_ENOMEM,
                        "out of memory for a cache block of %zu bytes (%u in "

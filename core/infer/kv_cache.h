@@ -13,7 +13,9 @@
  *
  * Threads:  a layout is constant; a cf_kv belongs to one thread at a time.
  *           Timelines that share pages may be on different threads.
- * Memory:   a cf_kv owns a reference to each of its pages.
+ * Memory:   a cf_kv owns a reference to each of its pages.  Pages of a
+ *           quarter of a MiB or more are allocated in blocks of several MiB, so
+ *           that most of them lies in huge pages (os.h).
  */
 #ifndef CF_CORE_INFER_KV_CACHE_H
 #define CF_CORE_INFER_KV_CACHE_H
@@ -25,8 +27,8 @@ typedef struct cf_kv_layout {
     cf_dtype type;
     bool has_values; /* false: they are in the keys */
     size_t page_bytes;
-    size_t n_number; /* that are kept of a position */
-    uint32_t n_layer;
+    size_t n_number;              /* that are kept of a position */
+    uint32_t n_layer, n_together; /* pages that are allocated together */
     struct cf_kv_layer {
         size_t k_off, v_off;   /* bytes from a page's start to head 0 */
         size_t k_head, v_head; /* bytes from a head to the next */
@@ -34,11 +36,14 @@ typedef struct cf_kv_layout {
 } cf_kv_layout;
 
 typedef struct cf_kv_page cf_kv_page;
+typedef struct cf_kv_slab cf_kv_slab;
 
 typedef struct cf_kv {
     const cf_kv_layout *layout;
     cf_kv_page **page; /* [cap] */
     uint32_t n, cap;
+    cf_kv_slab *slab; /* where the next page comes from; NULL: none yet */
+    uint32_t n_taken; /* pages of it that were taken */
 } cf_kv;
 
 /* type: F32, F16, Q8_0 or Q4_0. */

@@ -139,6 +139,52 @@ static void test_kv_cache__fork_and_write(void **state)
     assert_int_equal(cf_fault_live(), live);
 }
 
+/* Pages of 512 KiB come several at a time.  What one list drops, another still has;
+ * a block goes with the last of its pages. */
+static void test_kv_cache__slabs(void **state)
+{
+    static cf_layer_hparams wide = {
+        .n_head = 32, .n_head_kv = 32, .head_size = 64, .head_size_v = 64};
+    static const cf_hparams one = {.n_layer = 1, .layer = &wide};
+    enum { PAGES = 20 };
+    cf_kv_layout l;
+    cf_kv a, b;
+    cf_error err;
+    (void)state;
+    size_t live = cf_fault_live();
+    T_OK(cf_kv_layout_init(&l, &one, CF_F32, &err), err);
+    assert_int_equal(l.page_bytes, 512 << 10);
+    T_OK(cf_kv_init(&a, &l, PAGES * CF_KV_BLOCK, &err), err);
+    size_t before = cf_fault_total();
+    T_OK(cf_kv_reserve(&a, 0, (PAGES - 1) * CF_KV_BLOCK, &err), err);
+    assert_in_range(cf_fault_total() - before, 1, PAGES / 2);
+    for (uint32_t i = 0; i < PAGES - 1; i++) {
+        set(&a, i, (unsigned char)(i + 1));
+        assert_int_equal((uintptr_t)cf_kv_keys(&a, i, 0, 0) % 64, 0);
+    }
+    T_OK(cf_kv_fork(&b, &a, &err), err);
+    T_OK(cf_kv_reserve(&b, 3 * CF_KV_BLOCK, 5 * CF_KV_BLOCK, &err), err);
+    set(&b, 3, 200);
+    set(&b, 4, 201);
+    cf_kv_truncate(&a, 7 * CF_KV_BLOCK);
+    T_OK(cf_kv_reserve(&a, 7 * CF_KV_BLOCK, PAGES * CF_KV_BLOCK, &err), err);
+    for (uint32_t i = 7; i < PAGES; i++) {
+        set(&a, i, 255);
+    }
+    for (uint32_t i = 0; i < 7; i++) {
+        assert_int_equal(get(&a, i), i + 1);
+    }
+    size_t with_a = cf_fault_live();
+    cf_kv_deinit(&a);
+    assert_true(cf_fault_live() <= with_a - 2); /* the list, and a block that only a had */
+    for (uint32_t i = 0; i < PAGES - 1; i++) {
+        assert_int_equal(get(&b, i), i == 3 ? 200 : i == 4 ? 201 : i + 1);
+    }
+    cf_kv_deinit(&b);
+    cf_kv_layout_deinit(&l);
+    assert_int_equal(cf_fault_live(), live);
+}
+
 /* ---- rope --------------------------------------------------------------- */
 
 static void test_rope__styles(void **state)
@@ -253,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_kv_cache__types),
         cmocka_unit_test(test_kv_cache__shared_layers),
         cmocka_unit_test(test_kv_cache__fork_and_write),
+        cmocka_unit_test(test_kv_cache__slabs),
         cmocka_unit_test(test_rope__styles),
         cmocka_unit_test(test_rope__scalings),
         cmocka_unit_test(test_rope__axes),
