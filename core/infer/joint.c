@@ -41,8 +41,9 @@ enum {
 };
 
 /* In passes of the replies alone: how long a reply waits for its pass to begin,
- * and how long a layer of a piece is to take. */
-static const double WAIT = 1.5, LAYER = 0.4;
+ * beside a piece and before one, whose first layer takes longer as memory for its
+ * positions is allocated; and how long a layer of a piece is to take. */
+static const double WAIT = 0.75, WAIT_BEFORE = 0.5, LAYER = 0.25;
 
 typedef struct waiting waiting;
 struct waiting {
@@ -365,10 +366,10 @@ static double middle(const cost *c)
 }
 
 /* Whether replies would wait too long after another layer. */
-static bool is_due(const cf_joint *j)
+static bool is_due(const cf_joint *j, double wait)
 {
     const double us = (double)(cf_os_monotonic_us() - j->served_us);
-    return us + j->layer * (double)j->piece > WAIT * middle(&j->usual);
+    return us + j->layer * (double)j->piece > wait * middle(&j->usual);
 }
 
 typedef struct piece {
@@ -400,7 +401,7 @@ static void pause(void *ud)
     let_in(j);
     drop_cancelled(j, p->prompt);
     share(j, p->prompt);
-    if (is_due(j)) {
+    if (is_due(j, WAIT)) {
         gather(j);
         const size_t n = choose(j, p->prompt, v);
         if (n > 0) {
@@ -463,7 +464,7 @@ static void lead(cf_joint *j)
     share(j, NULL);
     waiting *prompt = long_prompt(j);
     j->piece = prompt != NULL ? j->piece : PIECE_FIRST;
-    const size_t n = prompt == NULL || is_due(j) ? choose(j, prompt, v) : 0;
+    const size_t n = prompt == NULL || is_due(j, WAIT_BEFORE) ? choose(j, prompt, v) : 0;
     if (n > 0) {
         serve(j, prompt, v, n);
     } else if (prompt != NULL) {
