@@ -39,11 +39,8 @@ void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_re
                               cf_status st, const cf_error *err)
 {
     const bool is_asked = st == CF_EINVAL || st == CF_EFORMAT || st == CF_ELIMIT;
-    /* The words by which Anthropic's clients know that they must compact. */
-    const bool has_words = st == CF_ELIMIT && cf_str_begins(r->path, "/v1/messages");
-    char message[CF_ERROR_TEXT_MAX + 32], field[CF_ERROR_TEXT_MAX];
+    char field[CF_ERROR_TEXT_MAX];
     const bool has_field = is_asked && sscanf(err->text, "'%239[^']'", field) == 1;
-    snprintf(message, sizeof message, "%s%s", has_words ? "prompt is too long: " : "", err->text);
     const cf_wire_failure f = {.status = is_asked                ? 400
                                          : st == CF_EUNSUPPORTED ? 501
                                                                  : 500,
@@ -52,7 +49,7 @@ void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_re
                                        : st == CF_EUNSUPPORTED ? "not_supported"
                                                                : NULL,
                                .param = has_field ? field : NULL,
-                               .message = message};
+                               .message = err->text};
     cf_serve__answer_error(r, a, record, &f);
 }
 

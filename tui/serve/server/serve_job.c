@@ -374,6 +374,21 @@ static job *new_job(cf_serve *s, const cf_http_request *r)
     return j;
 }
 
+/* Agents know by the words up to the two numbers, which are Anthropic's, that
+ * they must compact; a session that begins so long will grow. */
+static cf_status fail_too_long(const job *j, cf_error *err)
+{
+    const uint32_t n_ctx = cf_serve__slots_ctx(j->serve->slots);
+    uint32_t n_enough = 1024;
+    while (n_enough < n_ctx || n_enough < j->usage.n_prompt + j->usage.n_prompt / 2) {
+        n_enough *= 2;
+    }
+    return cf_fail(err, CF_ELIMIT,
+                   "prompt is too long: %u tokens > %u of the context size; send less, or start "
+                   "the server with --ctx %u",
+                   (unsigned)j->usage.n_prompt, n_ctx, n_enough);
+}
+
 /* What the client did wrong, and what the server could not do. */
 static void answer_failure(const cf_http_request *r, cf_http_answer *a, const job *j)
 {
@@ -383,10 +398,11 @@ static void answer_failure(const cf_http_request *r, cf_http_answer *a, const jo
         return;
     }
     const bool is_asked = j->fault == CF_FAULT_OPTION || j->fault == CF_FAULT_TEMPLATE;
-    const cf_status st = j->fault == CF_FAULT_CONTEXT     ? CF_ELIMIT
+    cf_error err = j->err;
+    const cf_status st = j->fault == CF_FAULT_CONTEXT     ? fail_too_long(j, &err)
                          : is_asked || j->st == CF_EINVAL ? CF_EINVAL
                                                           : CF_EIO;
-    cf_serve__answer_failure(r, a, j->record, st, &j->err);
+    cf_serve__answer_failure(r, a, j->record, st, &err);
 }
 
 /* Until there is something to read, or the end.  Locked. */
