@@ -37,6 +37,7 @@ typedef struct finder {
     state *v;       /* [n] */
     size_t n;
     trail_index agents, results, calls; /* calls: id -> place in `called` */
+    trail_index wanted, used; /* calls of sub-agents: those whose words are read; -> 1: used */
     struct called {
         const cf_trail_message *reply;
         const cf_trail_call *call;
@@ -282,13 +283,12 @@ static void see_compaction(finder *f, state *s, size_t at)
 {
     const cf_trail_compaction *c = f->t->events[at].as.compaction;
     cf_trail_sentences all = {.n = 0};
-    trail_after after;
     cf_str *lost = NULL;
     size_t n = 0;
-    trail_after_init(&after, c);
     for (size_t i = 0; i < s->n_users; i++) {
-        trail_sentences_add(&all, &after, s->users[i]);
+        trail_sentences_add(&all, s->users[i]);
     }
+    trail_sentences_judge(&all, c);
     for (size_t i = 0; i < all.n; i++) {
         if (all.v[i].fate == CF_TRAIL_GONE) {
             *(cf_str *)trail_push(&f->out->arena, &lost, &n, sizeof *lost) = all.v[i].text;
@@ -304,7 +304,6 @@ static void see_compaction(finder *f, state *s, size_t at)
         x->n_lost = n;
     }
     f->arena.failed = f->arena.failed || all.arena.failed;
-    trail_after_deinit(&after);
     cf_trail_sentences_deinit(&all);
     s->n_users = 0;
     s->step = TRAIL_NONE;
@@ -411,10 +410,14 @@ static void check_agent(finder *f, size_t at)
     if (e->kind != CF_TRAIL_AGENT || e->is_branch) {
         return;
     }
-    size_t result = trail_find(&f->results, e->as.agent->parent_call);
+    cf_str call = e->as.agent->parent_call;
+    size_t result = trail_find(&f->results, call), is_used = trail_find(&f->used, call);
     state *parent = result != TRAIL_NONE ? state_of(f, f->t->events[result].agent) : NULL;
-    if (parent == NULL ||
-        trail_words_used(&f->arena, &parent->words, message_at(f, result)->text, result)) {
+    if (parent != NULL && is_used == TRAIL_NONE) { /* once, however many agents name this call */
+        is_used = trail_words_used(&f->arena, &parent->words, message_at(f, result)->text, result);
+        trail_put(&f->arena, &f->used, call, is_used);
+    }
+    if (parent == NULL || is_used != 0) {
         return;
     }
     cf_trail_finding *x = say(f, CF_TRAIL_AGENT_UNUSED, at,
@@ -431,8 +434,11 @@ static void read_words(finder *f)
         size_t at = e->kind == CF_TRAIL_AGENT && !e->is_branch
                         ? trail_find(&f->results, e->as.agent->parent_call)
                         : TRAIL_NONE;
-        state *parent = at != TRAIL_NONE ? state_of(f, f->t->events[at].agent) : NULL;
+        bool is_new =
+            at != TRAIL_NONE && trail_find(&f->wanted, e->as.agent->parent_call) == TRAIL_NONE;
+        state *parent = is_new ? state_of(f, f->t->events[at].agent) : NULL;
         if (parent != NULL) {
+            trail_put(&f->arena, &f->wanted, e->as.agent->parent_call, at);
             trail_words_want(&f->arena, &parent->words, message_at(f, at)->text);
         }
     }

@@ -125,22 +125,6 @@ static void fold(cf_buf *out, cf_str text)
     }
 }
 
-void trail_after_init(trail_after *a, const cf_trail_compaction *c)
-{
-    *a = (trail_after){.summary = CF_BUF_INIT, .kept = CF_BUF_INIT};
-    fold(&a->summary, c->summary);
-    for (size_t i = 0; i < c->n_kept; i++) {
-        fold(&a->kept, c->kept[i]);
-        cf_buf_addc(&a->kept, '\n');
-    }
-}
-
-void trail_after_deinit(trail_after *a)
-{
-    cf_buf_deinit(&a->kept);
-    cf_buf_deinit(&a->summary);
-}
-
 static bool has_two_words(cf_str s)
 {
     for (size_t i = 1; i + 1 < s.n; i++) {
@@ -151,46 +135,146 @@ static bool has_two_words(cf_str s)
     return false;
 }
 
-/* Whether `all`, which may be long, has a sentence. */
-static bool has_sentence(const cf_buf *all, cf_str s)
+/* Nodes of a tree of sentences, folded, of which each shares its beginning with the
+ * others; the first is the root.  Searching for all of them at once (Aho and
+ * Corasick) takes a step for each byte of the text, however many there are. */
+typedef struct node {
+    uint32_t first, next; /* of those below, and of the same parent; 0: none */
+    uint32_t fail;        /* the longest other node that this one ends with */
+    char byte;
+    bool is_found;
+} node;
+
+static uint32_t below(const node *v, uint32_t at, char byte)
 {
-    size_t at = 0;
-    const char *p;
-    while (at < all->n && (p = memchr(all->p + at, s.p[s.n - 1], all->n - at)) != NULL) {
-        at = (size_t)(p - all->p) + 1;
-        if (at >= s.n && all->p[at - s.n] == s.p[0] && memcmp(p + 1 - s.n, s.p, s.n) == 0) {
-            return true;
+    uint32_t i = v[at].first;
+    while (i != 0 && v[i].byte != byte) {
+        i = v[i].next;
+    }
+    return i;
+}
+
+static uint32_t step(const node *v, uint32_t at, char byte)
+{
+    uint32_t next;
+    while ((next = below(v, at, byte)) == 0 && at != 0) {
+        at = v[at].fail;
+    }
+    return next;
+}
+
+/* The node of a sentence, which is added where it is not there. */
+static uint32_t plant(node *v, uint32_t *n, cf_str s)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        uint32_t next = below(v, at, s.p[i]);
+        if (next == 0) {
+            next = (*n)++;
+            v[next] = (node){.next = v[at].first, .byte = s.p[i]};
+            v[at].first = next;
+        }
+        at = next;
+    }
+    return at;
+}
+
+/* Sets `fail` of all nodes; queue [n]: the nodes by depth. */
+static void link_nodes(node *v, uint32_t *queue)
+{
+    uint32_t end = 1;
+    queue[0] = 0;
+    for (uint32_t i = 0; i < end; i++) {
+        uint32_t at = queue[i];
+        for (uint32_t k = v[at].first; k != 0; k = v[k].next) {
+            v[k].fail = at != 0 ? step(v, v[at].fail, v[k].byte) : 0;
+            queue[end++] = k;
         }
     }
-    return false;
 }
 
-static cf_trail_fate fate_of(const trail_after *a, cf_str folded)
+/* Sets the fate of those sentences [n] that the text has; places: their nodes. */
+static void look_in(const cf_buf *text, node *v, const uint32_t *queue, uint32_t n_nodes,
+                    cf_trail_sentence *s, const uint32_t *places, size_t n, cf_trail_fate fate)
 {
-    return has_sentence(&a->kept, folded)      ? CF_TRAIL_KEPT
-           : has_sentence(&a->summary, folded) ? CF_TRAIL_REWRITTEN
-                                               : CF_TRAIL_GONE;
-}
-
-static void add_sentence(cf_trail_sentences *out, const trail_after *a, const cf_trail_message *m,
-                         cf_str s)
-{
-    cf_buf b = CF_BUF_INIT;
-    s = cf_str_trim(s);
-    if (!has_two_words(s)) {
-        return;
+    uint32_t at = 0;
+    for (size_t i = 0; i < text->n; i++) {
+        at = step(v, at, text->p[i]);
+        v[at].is_found = true;
     }
-    fold(&b, s);
-    out->arena.failed = out->arena.failed || b.failed || a->kept.failed || a->summary.failed;
-    if (!out->arena.failed) {
-        cf_trail_sentence *x = trail_push(&out->arena, &out->v, &out->n, sizeof *x);
-        *x = (cf_trail_sentence){s, m->n, fate_of(a, cf_buf_str(&b))};
+    for (uint32_t i = n_nodes; i-- > 1;) {
+        v[v[queue[i]].fail].is_found |= v[queue[i]].is_found;
+    }
+    for (size_t i = 0; i < n; i++) {
+        s[i].fate = v[places[i]].is_found ? fate : s[i].fate;
+    }
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        v[i].is_found = false;
+    }
+}
+
+/* Judges the first sentences, so many that their tree stays small; returns how many. */
+static size_t judge_some(cf_arena *a, cf_trail_sentence *s, size_t n, const cf_buf *kept,
+                         const cf_buf *summary)
+{
+    enum { BYTES_MAX = 1 << 20 };
+    size_t n_bytes = s[0].text.n, k = 1;
+    while (k < n && n_bytes + s[k].text.n <= BYTES_MAX) {
+        n_bytes += s[k++].text.n;
+    }
+    node *v = n_bytes < UINT32_MAX ? cf_arena_calloc(a, n_bytes + 1, sizeof *v) : NULL;
+    uint32_t *queue = cf_arena_calloc(a, n_bytes + 1, sizeof *queue);
+    uint32_t *places = cf_arena_calloc(a, k, sizeof *places);
+    uint32_t n_nodes = 1;
+    cf_buf b = CF_BUF_INIT;
+    for (size_t i = 0; v != NULL && i < k && !a->failed; i++) {
+        cf_buf_rewind(&b, 0);
+        fold(&b, s[i].text);
+        a->failed = b.failed;
+        places[i] = a->failed ? 0 : plant(v, &n_nodes, cf_buf_str(&b));
     }
     cf_buf_deinit(&b);
+    if (v == NULL || a->failed) {
+        a->failed = true;
+        return n;
+    }
+    link_nodes(v, queue);
+    look_in(summary, v, queue, n_nodes, s, places, k, CF_TRAIL_REWRITTEN);
+    look_in(kept, v, queue, n_nodes, s, places, k, CF_TRAIL_KEPT);
+    return k;
+}
+
+void trail_sentences_judge(cf_trail_sentences *out, const cf_trail_compaction *c)
+{
+    cf_buf kept = CF_BUF_INIT, summary = CF_BUF_INIT;
+    cf_arena a = {0};
+    fold(&summary, c->summary);
+    for (size_t i = 0; i < c->n_kept; i++) {
+        fold(&kept, c->kept[i]);
+        cf_buf_addc(&kept, '\n');
+    }
+    a.failed = kept.failed || summary.failed;
+    for (size_t at = 0; at < out->n && !a.failed;) {
+        cf_arena_reset(&a);
+        at += judge_some(&a, out->v + at, out->n - at, &kept, &summary);
+    }
+    out->arena.failed = out->arena.failed || a.failed;
+    cf_arena_deinit(&a);
+    cf_buf_deinit(&kept);
+    cf_buf_deinit(&summary);
+}
+
+static void add_sentence(cf_trail_sentences *out, const cf_trail_message *m, cf_str s)
+{
+    s = cf_str_trim(s);
+    if (has_two_words(s)) {
+        cf_trail_sentence *x = trail_push(&out->arena, &out->v, &out->n, sizeof *x);
+        *x = (cf_trail_sentence){s, m->n, CF_TRAIL_GONE};
+    }
 }
 
 /* A sentence ends after a stop before a blank, and at the end of a line. */
-void trail_sentences_add(cf_trail_sentences *out, const trail_after *a, const cf_trail_message *m)
+void trail_sentences_add(cf_trail_sentences *out, const cf_trail_message *m)
 {
     size_t from = 0;
     cf_str text = m->text;
@@ -199,19 +283,17 @@ void trail_sentences_add(cf_trail_sentences *out, const trail_after *a, const cf
         bool is_end =
             (ch == '.' || ch == '!' || ch == '?') && i + 1 < text.n && cf_is_blank(text.p[i + 1]);
         if (is_end || ch == '\n') {
-            add_sentence(out, a, m, cf_str_make(text.p + from, i + 1 - from));
+            add_sentence(out, m, cf_str_make(text.p + from, i + 1 - from));
             from = i + 1;
         }
     }
-    add_sentence(out, a, m, cf_str_make(text.p + from, text.n - from));
+    add_sentence(out, m, cf_str_make(text.p + from, text.n - from));
 }
 
 cf_status cf_trail_fates(cf_trail_sentences *out, const cf_trail *t, size_t at, cf_error *err)
 {
     const cf_trail_event *c = &t->events[at];
-    trail_after a;
     *out = (cf_trail_sentences){.n = 0};
-    trail_after_init(&a, c->as.compaction);
     for (size_t i = 0; i < at; i++) {
         const cf_trail_event *e = &t->events[i];
         if (e->is_branch != c->is_branch || !cf_str_eq(e->agent, c->agent)) {
@@ -221,10 +303,10 @@ cf_status cf_trail_fates(cf_trail_sentences *out, const cf_trail *t, size_t at, 
             cf_trail_sentences_deinit(out);
         } else if (e->kind == CF_TRAIL_MESSAGE && e->as.message->role == CF_TRAIL_USER &&
                    !e->as.message->is_meta) {
-            trail_sentences_add(out, &a, e->as.message);
+            trail_sentences_add(out, e->as.message);
         }
     }
-    trail_after_deinit(&a);
+    trail_sentences_judge(out, c->as.compaction);
     if (out->arena.failed) {
         cf_trail_sentences_deinit(out);
         return cf_oom(err);

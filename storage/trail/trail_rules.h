@@ -14,16 +14,11 @@ const char *trail_invalid_why(const cf_trail_message *result, bool is_codex);
 /* Whether a reply has a word of failure. */
 bool trail_tells_failure(cf_str text);
 
-/* The texts that a compaction left, in small letters, blanks aside. */
-typedef struct trail_after {
-    cf_buf kept; /* a line each */
-    cf_buf summary;
-} trail_after;
-
-void trail_after_init(trail_after *a, const cf_trail_compaction *c);
-void trail_after_deinit(trail_after *a);
-/* Appends the sentences of a message with what became of them. */
-void trail_sentences_add(cf_trail_sentences *out, const trail_after *a, const cf_trail_message *m);
+/* Appends the sentences of a message, all as gone. */
+void trail_sentences_add(cf_trail_sentences *out, const cf_trail_message *m);
+/* Sets what became of all sentences: small letters are the same as capitals, and any
+ * blanks as one. */
+void trail_sentences_judge(cf_trail_sentences *out, const cf_trail_compaction *c);
 
 /* Words (of four letters, or numbers) that results said to one agent, and where
  * its own messages have them. */

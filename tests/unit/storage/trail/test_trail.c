@@ -306,6 +306,124 @@ static const char *told(cf_buf *out, const char *name, const char *text)
 
 #define PI_HEAD "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n"
 
+/* Whether a text has a part, found the slow way. */
+static bool has_part(const cf_buf *text, const char *part)
+{
+    return strstr(text->n != 0 ? text->p : "", part) != NULL;
+}
+
+/* Sentences of few letters, of which many begin and end alike, against what a
+ * search for one at a time finds: more of them than are looked for at once. */
+static void test_trail__fates_of_many(void **state)
+{
+    (void)state;
+    enum { SENTENCES = 400, LONG = 600000 };
+    cf_buf text = CF_BUF_INIT, said = CF_BUF_INIT, kept = CF_BUF_INIT, summary = CF_BUF_INIT;
+    char sentences[SENTENCES][40];
+    unsigned seed = 7;
+    for (size_t i = 0; i < SENTENCES; i++) {
+        size_t n = 0;
+        for (size_t words = 2 + i % 3; words-- > 0; seed = seed * 1103515245 + 12345) {
+            n += (size_t)snprintf(sentences[i] + n, sizeof sentences[i] - n, "%.*s ",
+                                  1 + (int)(seed >> 28) % 4, seed >> 20 & 1 ? "abab" : "bbaa");
+        }
+        memcpy(sentences[i] + n - 1, ".", 2);
+        cf_buf_addf(&said, "%s\\n", sentences[i]);
+        cf_buf_adds(i % 3 == 0 ? &summary : i % 3 == 1 ? &kept : &said, sentences[i]);
+        cf_buf_adds(i % 3 == 0 ? &summary : i % 3 == 1 ? &kept : &said, " ");
+    }
+    cf_buf_adds(&said, "\\nx ");
+    for (size_t i = 0; i < LONG; i++) {
+        cf_buf_addc(&said, 'y');
+    }
+    cf_buf_addf(&text,
+                PI_HEAD "{\"type\":\"message\",\"id\":\"1\",\"message\":{\"role\":\"user\","
+                        "\"content\":\"%s %s.\"}}\n",
+                said.p, said.p);
+    cf_buf_addf(&text,
+                "{\"type\":\"message\",\"id\":\"2\",\"parentId\":\"1\",\"message\":{\"role\":"
+                "\"assistant\",\"content\":\"%s\"}}\n{\"type\":\"compaction\",\"id\":\"3\","
+                "\"parentId\":\"2\",\"summary\":\"%s\",\"firstKeptEntryId\":\"2\"}\n",
+                kept.p, summary.p);
+    cf_trails trails;
+    cf_trail_sentences s;
+    cf_error err;
+    size_t n_of[3] = {0, 0, 0};
+    read_file(&trails, store_dir_put_text("many.jsonl", cf_buf_cstr(&text)));
+    const cf_trail *t = trails.v[0];
+    T_OK(cf_trail_fates(&s, t, t->n_events - 1, &err), err);
+    for (size_t i = 0; i < s.n; i++) {
+        char one[40];
+        if (s.v[i].text.n >= sizeof one) {
+            assert_int_equal(s.v[i].fate, CF_TRAIL_GONE);
+            continue;
+        }
+        snprintf(one, sizeof one, "%.*s", (int)s.v[i].text.n, s.v[i].text.p);
+        assert_int_equal(s.v[i].fate, has_part(&kept, one)      ? CF_TRAIL_KEPT
+                                      : has_part(&summary, one) ? CF_TRAIL_REWRITTEN
+                                                                : CF_TRAIL_GONE);
+        n_of[s.v[i].fate]++;
+    }
+    assert_true(n_of[CF_TRAIL_GONE] > 20 && n_of[CF_TRAIL_REWRITTEN] > 20);
+    assert_true(n_of[CF_TRAIL_KEPT] > 20 && s.n > 2 * SENTENCES);
+    cf_trail_sentences_deinit(&s);
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&said);
+    cf_buf_deinit(&kept);
+    cf_buf_deinit(&summary);
+}
+
+/* A file's findings take time by its size: each of these took hours when every
+ * sentence was looked for by itself, and every agent read its call's result. */
+static void test_trail__findings_end(void **state)
+{
+    (void)state;
+    enum { SENTENCES = 100000, DOTS = 1 << 20, AGENTS = 5000, WORDS = 100000 };
+    cf_buf text = CF_BUF_INIT, out = CF_BUF_INIT;
+    cf_buf_adds(&text, PI_HEAD "{\"type\":\"message\",\"id\":\"1\",\"message\":{\"role\":"
+                               "\"user\",\"content\":\"");
+    for (int i = 0; i < SENTENCES; i++) {
+        cf_buf_addf(&text, "q %d.\\n", i);
+    }
+    cf_buf_adds(&text, "\"}}\n{\"type\":\"compaction\",\"id\":\"2\",\"parentId\":\"1\","
+                       "\"summary\":\"");
+    for (int i = 0; i < DOTS; i++) {
+        cf_buf_addc(&text, '.');
+    }
+    cf_buf_adds(&text, "\"}\n");
+    assert_non_null(strstr(told(&out, "dots.jsonl", cf_buf_cstr(&text)), "\"compacted\""));
+    cf_buf_reset(&text);
+    cf_buf_reset(&out);
+    cf_buf_adds(
+        &text, "{\"uuid\":\"1\",\"sessionId\":\"s\",\"type\":\"assistant\",\"message\":{\"id\":"
+               "\"m\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"Task\",\"input\":"
+               "{\"prompt\":\"p\"}}]}}\n{\"uuid\":\"2\",\"parentUuid\":\"1\",\"sessionId\":\"s\","
+               "\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\","
+               "\"tool_use_id\":\"c\",\"content\":\"");
+    for (int i = 0; i < WORDS; i++) {
+        cf_buf_addf(&text, "%d ", i);
+    }
+    cf_buf_adds(&text, "\"}]}}\n");
+    for (int i = 0; i < AGENTS; i++) {
+        cf_buf_addf(&text,
+                    "{\"uuid\":\"a%d\",\"sessionId\":\"s\",\"isSidechain\":true,\"agentId\":"
+                    "\"%d\",\"type\":\"user\",\"message\":{\"content\":\"p\"}}\n",
+                    i, i);
+    }
+    cf_buf_adds(&text, "{\"uuid\":\"3\",\"parentUuid\":\"2\",\"sessionId\":\"s\",\"type\":"
+                       "\"assistant\",\"message\":{\"id\":\"n\",\"content\":[{\"type\":\"text\","
+                       "\"text\":\"nothing\"}]}}\n");
+    const char *events = told(&out, "agents.jsonl", cf_buf_cstr(&text));
+    size_t n = 0;
+    for (const char *p = events; (p = strstr(p, "\"agent-unused\"")) != NULL; p++) {
+        n++;
+    }
+    assert_int_equal(n, AGENTS);
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&out);
+}
+
 static void put_pi(cf_buf *b, const char *id, const char *parent)
 {
     cf_buf_addf(b,
@@ -463,6 +581,8 @@ int main(void)
         cmocka_unit_test(test_trail__steps_and_costs),
         cmocka_unit_test(test_trail__diff_over_a_compaction),
         cmocka_unit_test(test_trail__fates),
+        cmocka_unit_test(test_trail__fates_of_many),
+        cmocka_unit_test(test_trail__findings_end),
         cmocka_unit_test(test_trail__branch_in_any_order),
         cmocka_unit_test(test_trail__kept_is_bounded),
         cmocka_unit_test(test_trail__one_call_with_many_results),
