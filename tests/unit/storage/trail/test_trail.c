@@ -4,6 +4,8 @@
  */
 #include "tests/support/t.h"
 
+#include <jansson.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "storage/trail.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/trail_case.h"
@@ -567,6 +570,302 @@ static void test_trail__links_end(void **state)
     cf_trails_deinit(&trails);
 }
 
+/* ---- what several texts have in common ----------------------------------- */
+
+/* A file of one session, which the caller releases. */
+static cf_trail *read_one(cf_trails *out, const char *name, const char *text)
+{
+    read_file(out, store_dir_put_text(name, text));
+    assert_int_equal(out->n, 1);
+    return out->v[0];
+}
+
+#define CODEX_TOTAL(n)                                                         \
+    "{\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":{" \
+    "\"total_token_usage\":{\"input_tokens\":" #n ",\"output_tokens\":1}}}}\n"
+#define CODEX_RECORD(n)                                                             \
+    "{\"type\":\"token_usage_record\",\"payload\":{\"usage\":{\"input_tokens\":" #n \
+    ",\"output_tokens\":1}}}\n"
+#define CODEX_SAYS(role, more, text)                                                           \
+    "{\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"" role "\"" more \
+    ",\"content\":[{\"type\":\"" text "\",\"text\":\"One. Two.\"}]}}\n"
+
+/* Records of usage take the place of the totals before them, and of nothing else. */
+static void test_trail__records_replace_totals(void **state)
+{
+    (void)state;
+    cf_trails trails;
+    const cf_trail *t =
+        read_one(&trails, "records.jsonl",
+                 "{\"type\":\"session_meta\",\"payload\":{\"id\":\"c\"}}\n" CODEX_SAYS(
+                     "user", "", "input_text") CODEX_SAYS("assistant", "", "output_text")
+                     CODEX_TOTAL(50) CODEX_RECORD(30) CODEX_SAYS("assistant", "", "output_text")
+                         CODEX_TOTAL(90) CODEX_RECORD(40));
+    int64_t input = 0;
+    for (size_t i = 0; i < t->n_events; i++) {
+        input += t->events[i].kind == CF_TRAIL_STEP ? t->events[i].as.step->used.input : 0;
+    }
+    check_sound(t);
+    assert_int_equal(t->n_messages, 3);
+    assert_int_equal(t->n_steps, 2);
+    assert_int_equal(input, 70);
+    cf_trails_deinit(&trails);
+}
+
+/* Where the parts of a message have kinds, those tell whether the user wrote it. */
+static void test_trail__kinds_tell_who_wrote(void **state)
+{
+    (void)state;
+#define KINDS(list) \
+    ",\"internal_chat_message_metadata_passthrough\":{\"content_item_kinds\":" list "}"
+    cf_trails trails;
+    const cf_trail *t =
+        read_one(&trails, "kinds.jsonl",
+                 "{\"type\":\"session_meta\",\"payload\":{\"id\":\"c\"}}\n" CODEX_SAYS(
+                     "user", KINDS("[\"context.files\",7]"), "input_text")
+                     CODEX_SAYS("user", KINDS("[\"context.files\",\"user.text\"]"), "input_text"));
+    assert_int_equal(t->n_messages, 2);
+    assert_true(t->events[0].as.message->is_meta);
+    assert_false(t->events[1].as.message->is_meta);
+    cf_trails_deinit(&trails);
+}
+
+/* A session ends with its last update, even where no message has that time. */
+static void test_trail__last_update_ends(void **state)
+{
+    (void)state;
+    cf_trails trails;
+    const cf_trail *t =
+        read_one(&trails, "last.json",
+                 "{\"sessionId\":\"g\",\"startTime\":\"1970-01-01T00:00:02.000Z\","
+                 "\"lastUpdated\":\"1970-01-01T00:00:09.000Z\",\"messages\":[{\"id\":\"1\","
+                 "\"type\":\"user\",\"timestamp\":\"1970-01-01T00:00:03.000Z\","
+                 "\"content\":\"Hi\"}]}\n");
+    assert_int_equal(t->started_ms, 2000);
+    assert_int_equal(t->ended_ms, 9000);
+    cf_trails_deinit(&trails);
+}
+
+/* A session of which no record is known still has its sub-agents. */
+static void test_trail__agents_without_a_record(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_trails trails;
+    store_path sub;
+    store_dir_path(sub, "bare/subagents");
+    T_OK(cf_os_make_dirs(sub, &err), err);
+    store_dir_put_text("bare/subagents/agent-x.jsonl",
+                       "{\"type\":\"user\",\"uuid\":\"b\",\"sessionId\":\"two\",\"isSidechain\":"
+                       "true,\"message\":{\"content\":\"Help\"}}\n");
+    const cf_trail *t =
+        read_one(&trails, "bare.jsonl", "{\"type\":\"queue-operation\",\"sessionId\":\"two\"}\n");
+    assert_int_equal(t->n_messages, 1);
+    cf_trails_deinit(&trails);
+}
+
+/* Blanks of any kind and number between words do not tell sentences apart, but
+ * their lack does; sentences of before an earlier compaction are not counted. */
+static void test_trail__fates_of_folded_sentences(void **state)
+{
+    (void)state;
+#define PI_SAYS(id, up, text)                                    \
+    "{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" up \
+    "\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+#define PI_SUMS(id, up, text)                                                                \
+    "{\"type\":\"compaction\",\"id\":\"" id "\",\"parentId\":\"" up "\",\"summary\":\"" text \
+    "\",\"firstKeptEntryId\":\"" id "\"}\n"
+    cf_error err;
+    cf_trails trails;
+    cf_trail_sentences s;
+    size_t compactions[2], n = 0;
+    const cf_trail *t =
+        read_one(&trails, "folded.jsonl",
+                 PI_HEAD PI_SAYS("a", "", "Old rule here.") PI_SUMS("b", "a", "Nothing.")
+                     PI_SAYS("c", "b", "Keep  it\\tshort. An other way.")
+                         PI_SUMS("d", "c", "Asked: keep it\\n short. Another way."));
+    for (size_t i = 0; i < t->n_events; i++) {
+        if (t->events[i].kind == CF_TRAIL_COMPACTION) {
+            compactions[n++] = i;
+        }
+    }
+    assert_int_equal(n, 2);
+    T_OK(cf_trail_fates(&s, t, compactions[0], &err), err);
+    assert_int_equal(s.n, 1);
+    cf_trail_sentences_deinit(&s);
+    T_OK(cf_trail_fates(&s, t, compactions[1], &err), err);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.v[0].fate, CF_TRAIL_REWRITTEN);
+    assert_int_equal(s.v[1].fate, CF_TRAIL_GONE);
+    cf_trail_sentences_deinit(&s);
+    cf_trails_deinit(&trails);
+}
+
+/* Calls add up over tools, and steps and costs over agents, in every session;
+ * what has no price costs nothing. */
+static void test_trail__sums_add_up(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_trail_prices prices;
+    T_OK(cf_trail_prices_read(&prices,
+                              store_dir_put_text("other.json", "{\"other\":{\"input\":1,"
+                                                               "\"output\":2}}"),
+                              &err),
+         err);
+    for (size_t i = 0; i < n_trail_cases; i++) {
+        cf_trails trails;
+        cf_trail_steps s;
+        size_t n_calls = 0, n_failed = 0, n_steps = 0;
+        read_file(&trails, store_dir_put_text(trail_cases[i].file, trail_cases[i].text));
+        T_OK(cf_trail_steps_make(&s, trails.v[0], NULL, &prices, &err), err);
+        for (size_t k = 0; k < s.n_tools; k++) {
+            n_calls += s.tools[k].sum.n_calls;
+            n_failed += s.tools[k].sum.n_failed;
+        }
+        for (size_t k = 0; k < s.n_agents; k++) {
+            n_steps += s.agents[k].sum.n_steps;
+        }
+        assert_int_equal(n_calls, s.sum.n_calls);
+        assert_int_equal(n_failed, s.sum.n_failed);
+        assert_int_equal(n_steps, s.sum.n_steps);
+        assert_true(s.sum.cost == 0);
+        cf_trail_steps_deinit(&s);
+        cf_trails_deinit(&trails);
+    }
+    cf_trail_prices_deinit(&prices);
+}
+
+static json_t *attribute(const char *key, const char *value)
+{
+    return json_pack("{s:s,s:{s:s}}", "key", key, "value", "stringValue", value);
+}
+
+/* Appends a span of one line as a document of its own. */
+static void put_span(cf_buf *b, const char *id, const char *up, const char *op, const char *key,
+                     const char *value, const char *said)
+{
+    char input[200], start[32];
+    snprintf(input, sizeof input,
+             "[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"content\":\"%s\"}]}]", said);
+    snprintf(start, sizeof start, "176732304%c000000000", id[0]);
+    json_t *v = json_pack("{s:[{s:[{s:[{s:s,s:s,s:s,s:s,s:s,s:[o,o,o]}]}]}]}", "resourceSpans",
+                          "scopeSpans", "spans", "traceId", "t", "spanId", id, "parentSpanId", up,
+                          "startTimeUnixNano", start, "endTimeUnixNano", start, "attributes",
+                          attribute("gen_ai.operation.name", op), attribute(key, value),
+                          attribute("gen_ai.input.messages", input));
+    assert_non_null(v);
+    cf_json_write(b, v);
+    cf_buf_addc(b, '\n');
+    json_decref(v);
+}
+
+/* An agent that a tool began has its own requests, the call and a name, although
+ * spans come before those above them; a line that is no JSON is told. */
+static void test_trail__agent_of_spans(void **state)
+{
+    (void)state;
+    cf_buf text = CF_BUF_INIT;
+    cf_trails trails;
+    size_t n_agents = 0, n_its = 0, n_main = 0;
+    const char *model = "gen_ai.response.model", *name = "gen_ai.agent.name";
+    put_span(&text, "1", "0", "chat", model, "m", "Go");
+    put_span(&text, "2", "0", "execute_tool", "gen_ai.tool.call.id", "k", "");
+    cf_buf_adds(&text, "{no span\n");
+    put_span(&text, "3", "2", "invoke_agent", name, "helper", "");
+    put_span(&text, "4", "3", "chat", model, "m", "Find");
+    put_span(&text, "5", "3", "chat", model, "m", "Find more");
+    put_span(&text, "6", "0", "chat", model, "m", "Go on");
+    put_span(&text, "0", "", "invoke_agent", name, "chief", "");
+    const cf_trail *t = read_one(&trails, "agent.jsonl", cf_buf_cstr(&text));
+    for (size_t i = 0; i < t->n_events; i++) {
+        const cf_trail_event *e = &t->events[i];
+        if (e->kind == CF_TRAIL_AGENT) {
+            n_agents++;
+            T_TEXT(e->as.agent->parent_call.p, e->as.agent->parent_call.n, "k");
+            T_TEXT(e->as.agent->title.p, e->as.agent->title.n, "helper");
+        }
+        n_its += e->kind == CF_TRAIL_STEP && e->agent.n != 0;
+        n_main += e->kind == CF_TRAIL_STEP && e->agent.n == 0;
+    }
+    assert_int_equal(n_agents, 1);
+    assert_int_equal(n_its, 2);
+    assert_int_equal(n_main, 2);
+    assert_int_equal(t->n_left_out, 1);
+    assert_int_equal(t->left_out[0].line, 3);
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&text);
+}
+
+static void run_sql(sqlite3 *db, const char *sql, const char *a, const char *b, json_t *data)
+{
+    sqlite3_stmt *st;
+    char *text = json_dumps(data, 0);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_bind_text(st, 1, a, -1, SQLITE_STATIC), SQLITE_OK);
+    assert_int_equal(sqlite3_bind_text(st, 2, b, -1, SQLITE_STATIC), SQLITE_OK);
+    assert_int_equal(sqlite3_bind_text(st, 3, text, -1, SQLITE_STATIC), SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), SQLITE_DONE);
+    sqlite3_finalize(st);
+    free(text);
+}
+
+/* Puts an exported session of opencode into its database. */
+static void put_opencode(sqlite3 *db, const char *exported, const char *parent)
+{
+    json_t *v = json_loads(exported, 0, NULL), *m, *part;
+    size_t i, k;
+    const char *id = json_string_value(json_object_get(json_object_get(v, "info"), "id"));
+    run_sql(db,
+            "INSERT INTO session SELECT ?1, ?2, json_extract(?3, '$.title'), "
+            "json_extract(?3, '$.directory'), json_extract(?3, '$.version'), 1",
+            id, parent, json_object_get(v, "info"));
+    json_array_foreach(json_object_get(v, "messages"), i, m)
+    {
+        json_t *info = json_object_get(m, "info");
+        const char *message = json_string_value(json_object_get(info, "id"));
+        run_sql(db, "INSERT INTO message VALUES (?1, ?2, 1, ?3)", message, id, info);
+        json_array_foreach(json_object_get(m, "parts"), k, part)
+        {
+            run_sql(db,
+                    "INSERT INTO part SELECT printf('%s-%d', ?1, (SELECT count(*) FROM part)), "
+                    "?1, ?2, 1, ?3",
+                    message, id, part);
+        }
+    }
+    json_decref(v);
+}
+
+/* opencode's database and its export are the same session. */
+static void test_trail__database_is_its_export(void **state)
+{
+    (void)state;
+    const trail_case *c = &trail_cases[2];
+    const char *path = store_dir_file("opencode.db");
+    cf_buf out = CF_BUF_INIT;
+    sqlite3 *db;
+    assert_string_equal(c->format, "opencode");
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "CREATE TABLE session (id, parent_id, title, directory, version, "
+                     "time_created); CREATE TABLE message (id, session_id, time_created, data); "
+                     "CREATE TABLE part (id, message_id, session_id, time_created, data)",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    put_opencode(db, c->text, "");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    path = store_dir_file("opencode.db");
+    assert_string_equal(cf_trail_sniff(path), c->format);
+    events_of(&out, path);
+    assert_string_equal(cf_buf_cstr(&out), c->events);
+    cf_trails trails;
+    read_file(&trails, store_dir_file("opencode.db"));
+    T_TEXT(trails.v[0]->path.p, trails.v[0]->path.n, store_dir_file("opencode.db"));
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -588,6 +887,14 @@ int main(void)
         cmocka_unit_test(test_trail__one_call_with_many_results),
         cmocka_unit_test(test_trail__more_files_than_open),
         cmocka_unit_test(test_trail__links_end),
+        cmocka_unit_test(test_trail__records_replace_totals),
+        cmocka_unit_test(test_trail__kinds_tell_who_wrote),
+        cmocka_unit_test(test_trail__last_update_ends),
+        cmocka_unit_test(test_trail__agents_without_a_record),
+        cmocka_unit_test(test_trail__fates_of_folded_sentences),
+        cmocka_unit_test(test_trail__sums_add_up),
+        cmocka_unit_test(test_trail__agent_of_spans),
+        cmocka_unit_test(test_trail__database_is_its_export),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
