@@ -84,6 +84,59 @@ static void test_chars__prefix_and_bytes(void **state)
     cf_hf_close(&x);
 }
 
+/* Where each way to cut text cuts it, by the format's own library. */
+static void test_words__cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cut, *want;
+    } rows[] = {
+        {"\"type\":\"Whitespace\"", "ab@0-2 ?@2-3 ?@4-6 ?@6-8"},
+        {"\"type\":\"WhitespaceSplit\"", "?@0-3 ?@4-8"},
+        {"\"type\":\"Punctuation\"", "ab@0-2 ?@2-3 ?@3-6 ?@6-7 ?@7-8"},
+        {"\"type\":\"Punctuation\",\"behavior\":\"Contiguous\"", "ab@0-2 ?@2-3 ?@3-6 ?@6-8"},
+        {"\"type\":\"Punctuation\",\"behavior\":\"MergedWithNext\"", "ab@0-2 ?@2-6 ?@6-7 ?@7-8"},
+        {"\"type\":\"Digits\"", "?@0-5 ?@5-6 ?@6-8"},
+        {"\"type\":\"CharDelimiterSplit\",\"delimiter\":\",\"", "ab@0-2 ?@3-8"},
+        {"\"type\":\"BertPreTokenizer\"", "ab@0-2 ?@2-3 ?@4-6 ?@6-7 ?@7-8"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_hf_opened x = {CF_BUF_INIT, {0}, NULL};
+        cf_error err = {0};
+        cf_hf_names names = {0};
+        cf_arena_init(&x.arena, 0);
+        cf_buf_addf(&x.file,
+                    "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,"
+                    "\"ab\":1}},\"pre_tokenizer\":{%s}}",
+                    rows[i].cut);
+        T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err), err);
+        assert_string_equal(shown(&x, "ab, d7!!", false, false), rows[i].want);
+        cf_hf_close(&x);
+    }
+}
+
+/* Offsets that are trimmed leave out the white space that an added token takes along. */
+static void test_added__trimmed(void **state)
+{
+    (void)state;
+    static const char *const wants[] = {"ab@0-2 <t>@2-7 ab@7-9", "ab@0-2 <t>@3-6 ab@7-9"};
+    for (size_t i = 0; i < 2; i++) {
+        cf_hf_opened x = {CF_BUF_INIT, {0}, NULL};
+        cf_error err = {0};
+        cf_hf_names names = {0};
+        cf_arena_init(&x.arena, 0);
+        cf_buf_addf(&x.file,
+                    "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,"
+                    "\"ab\":1,\"<t>\":2}},\"added_tokens\":[{\"id\":2,\"content\":\"<t>\","
+                    "\"lstrip\":true,\"rstrip\":true}],\"post_processor\":{\"type\":\"ByteLevel\","
+                    "\"trim_offsets\":%s}}",
+                    i == 1 ? "true" : "false");
+        T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err), err);
+        assert_string_equal(shown(&x, "ab <t> ab", false, false), wants[i]);
+        cf_hf_close(&x);
+    }
+}
+
 static void test_words__of_a_fixed_length(void **state)
 {
     (void)state;
@@ -301,6 +354,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes__merges_and_added),
         cmocka_unit_test(test_chars__prefix_and_bytes),
+        cmocka_unit_test(test_words__cut),
+        cmocka_unit_test(test_added__trimmed),
         cmocka_unit_test(test_words__of_a_fixed_length),
         cmocka_unit_test(test_wordpiece__known),
         cmocka_unit_test(test_bpe__unknown_text),

@@ -146,6 +146,14 @@ static void test_schema_ref__resources(void **state)
         {"{\"$id\":\"urn:u:1\",\"$ref\":\"urn:u:1#/$defs/a%25b~1c\",\"$defs\":{\"a%b/c\":{"
          "\"type\":\"null\"}}}",
          "null", "1"},
+        /* the outermost resource by its name, which the reference leaves relative */
+        {"{\"$id\":\"http://h/r\",\"items\":{\"$ref\":\"r#/$defs/x\"},\"$defs\":{\"x\":{\"type\":"
+         "\"null\"}}}",
+         "[null]", "[1]"},
+        /* an id that is repeated as it is written, though it is relative */
+        {"{\"$id\":\"a/b\",\"items\":{\"$ref\":\"a/b#/$defs/x\"},\"$defs\":{\"x\":{\"type\":"
+         "\"null\"}}}",
+         "[null]", "[1]"},
     };
     CHECK(v, NULL);
     assert_int_equal(verdict("{\"$ref\":\"http://h/none\"}", "1", NULL), 'u');

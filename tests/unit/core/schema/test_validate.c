@@ -223,6 +223,9 @@ static void test_validate__bounds(void **state)
     T_FAILS(run("{\"$schema\":\"http://json-schema.org/draft-03/schema#\",\"extends\":{}}", "{}",
                 NULL, &err),
             CF_EUNSUPPORTED);
+    T_FAILS(run("{\"$schema\":\"http://json-schema.org/draft-03/schema#\",\"disallow\":[]}", "{}",
+                NULL, &err),
+            CF_EUNSUPPORTED);
     cf_validator *v = NULL;
     json_t *list = json_array();
     T_FAILS(cf_validator_new(&v, list, NULL, &err), CF_EFORMAT);

@@ -18,6 +18,29 @@ static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
     return cf_buf_check(to, err);
 }
 
+/* A delimiter tells the channels wherever it stands in a template. */
+static void test_channels__detected(void **state)
+{
+    (void)state;
+    static const char *const marks[] = {"<think>", "</think>", "[THINK]", "<|channel|>",
+                                        "<|inner_prefix|>"};
+    static const char *const around[][2] = {{"", ""}, {"a ", ""}, {"", " a"}, {"<", ">"}};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        size_t want = 0, n = 0;
+        const cf_channel *v = cf_channels_detect(cf_str_from(marks[i]), &want);
+        assert_non_null(v);
+        for (size_t k = 0; k < sizeof around / sizeof around[0]; k++) {
+            char text[64];
+            snprintf(text, sizeof text, "%s%s%s", around[k][0], marks[i], around[k][1]);
+            assert_ptr_equal(cf_channels_detect(cf_str_from(text), &n), v);
+            assert_int_equal(n, want);
+        }
+        cf_str cut = cf_str_make(marks[i], strlen(marks[i]) - 1);
+        assert_null(cf_channels_detect(cut, &n));
+        assert_int_equal(n, 0);
+    }
+}
+
 /* Splits `raw` in pieces of `step` bytes. */
 static void run(cf_tool_family family, const char *prompt, const char *raw, size_t step, got *g)
 {
@@ -170,6 +193,7 @@ static void test_channels__a_megabyte_of_delimiters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_channels__detected),
         cmocka_unit_test(test_channels__open_and_close),
         cmocka_unit_test(test_channels__repeated_delimiters),
         cmocka_unit_test(test_channels__begun_by_the_prompt),

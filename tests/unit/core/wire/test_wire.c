@@ -189,6 +189,64 @@ static void check_answer(cf_api api, const char *body, const char *want)
     }
 }
 
+/* A message without content is one whose content is null. */
+static void test_wire_request__no_content(void **state)
+{
+    (void)state;
+    static const cf_api apis[] = {CF_API_OPENAI_RESPONSES, CF_API_ANTHROPIC_MESSAGES,
+                                  CF_API_GEMINI_GENERATE};
+    for (size_t i = 0; i < sizeof apis / sizeof apis[0]; i++) {
+        json_t *written[2] = {NULL, NULL};
+        for (size_t k = 0; k < 2; k++) {
+            cf_error err;
+            cf_wire_request r = {.messages =
+                                     json_pack("[{s:s, s:[{s:s, s:s, s:{s:s, s:s}}]}]", "role",
+                                               "assistant", "tool_calls", "type", "function", "id",
+                                               "c", "function", "name", "f", "arguments", "{}")};
+            if (k == 1) {
+                json_object_set_new(json_array_get(r.messages, 0), "content", json_null());
+            }
+            T_OK(cf_wire_request_write(&written[k], apis[i], &r, &err), err);
+            cf_wire_request_deinit(&r);
+        }
+        assert_true(json_equal(written[0], written[1]));
+        json_decref(written[0]);
+        json_decref(written[1]);
+    }
+}
+
+/* Calls and choices beyond the limits are left out, which the reply says. */
+static void test_wire_answer__too_many(void **state)
+{
+    (void)state;
+    static const struct {
+        int choice, call;
+        bool fits;
+    } rows[] = {{0, 0, true},   {0, CF_WIRE_CALLS_MAX - 1, true},   {0, CF_WIRE_CALLS_MAX, false},
+                {0, -1, false}, {CF_WIRE_CHOICES_MAX - 1, 0, true}, {CF_WIRE_CHOICES_MAX, 0, false},
+                {-1, 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_wire_reader r;
+        cf_error err;
+        cf_buf body = CF_BUF_INIT;
+        cf_buf_addf(&body,
+                    "{\"choices\":[{\"index\":%d,\"message\":{\"tool_calls\":[{\"index\":%d,"
+                    "\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}",
+                    rows[i].choice, rows[i].call);
+        cf_wire_reader_init(&r, CF_API_OPENAI_CHAT);
+        T_OK(cf_wire_reader_feed(&r, cf_buf_str(&body), &err), err);
+        T_OK(cf_wire_reader_finish(&r, &err), err);
+        assert_int_equal(r.has_too_many, !rows[i].fits);
+        size_t n = 0;
+        for (size_t k = 0; k < r.reply.n_choices; k++) {
+            n += r.reply.choice[k].n_calls;
+        }
+        assert_int_equal(n, rows[i].fits);
+        cf_wire_reader_deinit(&r);
+        cf_buf_deinit(&body);
+    }
+}
+
 static void test_wire_answer__openai_stream(void **state)
 {
     (void)state;
@@ -225,6 +283,9 @@ static void test_wire_answer__openai_whole(void **state)
                  " 7/3/2  c ");
     check_answer(CF_API_OPENAI_CHAT, "{\"error\":{\"message\":\"no way\",\"code\":400}}",
                  " -1/-1/-1   no way");
+    check_answer(CF_API_OPENAI_CHAT,
+                 "{\"choices\":[{\"message\":{\"content\":\"a\",\"refusal\":\"b\"}}]}",
+                 "{\"role\":\"assistant\",\"content\":\"ab\"} ; -1/-1/-1   ");
     check_answer(CF_API_OPENAI_COMPLETIONS,
                  "data: {\"choices\":[{\"index\":0,\"text\":\"up\"}]}\n\n",
                  "{\"role\":\"assistant\",\"content\":\"up\"} ; -1/-1/-1   ");
@@ -369,17 +430,30 @@ static void describe_items(cf_buf *out, const json_t *items)
     }
 }
 
-/* Collects the items of a stream by their output_index. */
+/* Collects the items of a stream by their output_index.  A content part is closed before
+ * another opens, and before its item ends; a call has none. */
 static cf_status on_response(cf_str data, void *ud, cf_error *err)
 {
     json_t **items = ud;
     json_t *v = NULL;
     T_OK(cf_json_read(&v, data.p, data.n, err), *err);
-    if (cf_str_is(cf_json_get_str(v, "type"), "response.output_item.done")) {
+    const cf_str type = cf_json_get_str(v, "type");
+    const bool is_added = cf_str_is(type, "response.content_part.added");
+    if (is_added || cf_str_is(type, "response.content_part.done")) {
+        assert_int_equal(json_object_get(items[3], "open") == NULL, is_added);
+        if (is_added) {
+            json_object_set(items[3], "open", json_object_get(v, "item_id"));
+        } else {
+            assert_true(
+                json_equal(json_object_get(items[3], "open"), json_object_get(v, "item_id")));
+            json_object_del(items[3], "open");
+        }
+    } else if (cf_str_is(type, "response.output_item.done")) {
+        assert_int_equal(json_object_size(items[3]), 0);
         const json_t *at = json_object_get(v, "output_index");
         assert_int_equal(json_integer_value(at), json_array_size(items[0]));
         json_array_append(items[0], json_object_get(v, "item"));
-    } else if (cf_str_is(cf_json_get_str(v, "type"), "response.completed")) {
+    } else if (cf_str_is(type, "response.completed")) {
         items[1] = json_incref(json_object_get(json_object_get(v, "response"), "output"));
     }
     json_decref(v);
@@ -391,7 +465,7 @@ static void test_wire_writer__responses_keep_the_order(void **state)
     (void)state;
     static const char want[] = "rs_7 hm s1\nmsg_7 one -\nfc_7_0 - -\nrs_7_1 so -\n"
                                "msg_7_1 two -\n";
-    json_t *items[3] = {json_array(), NULL, NULL};
+    json_t *items[4] = {json_array(), NULL, NULL, json_object()};
     json_t *whole = NULL;
     cf_sse sse;
     cf_error err;
@@ -411,6 +485,7 @@ static void test_wire_writer__responses_keep_the_order(void **state)
         cf_buf_deinit(&got);
         json_decref(items[i]);
     }
+    json_decref(items[3]);
     json_decref(whole);
     cf_buf_deinit(&text);
 }
@@ -446,6 +521,8 @@ int main(void)
         cmocka_unit_test(test_wire_api__of_paths),
         cmocka_unit_test(test_wire_answer__openai_stream),
         cmocka_unit_test(test_wire_answer__openai_whole),
+        cmocka_unit_test(test_wire_request__no_content),
+        cmocka_unit_test(test_wire_answer__too_many),
         cmocka_unit_test(test_wire_answer__responses),
         cmocka_unit_test(test_wire_answer__anthropic),
         cmocka_unit_test(test_wire_answer__ollama),
