@@ -315,7 +315,7 @@ static void add_property(parser *p, ranges *to, bool is_not)
         fail_at(p, CF_EFORMAT, "\\p without a name");
         return;
     }
-    while (n + 1 < sizeof given && peek(p) >= 0 && peek(p) < 0x80 && peek(p) != '}') {
+    while (n + 1 < sizeof given && peek(p) > 0 && peek(p) < 0x80 && peek(p) != '}') {
         given[n++] = (char)peek(p);
         p->i++;
     }

@@ -317,11 +317,15 @@ static void test_remote__nothing_unasked(void **state)
     o.asked = 1u << CF_OPTION_LOGIT_BIAS | 1u << CF_OPTION_TOP_K;
     o.sampling.bias = bias;
     o.sampling.n_bias = 2;
+    const cf_token suppressed[] = {9, 12};
+    o.sampling.suppress = suppressed;
+    o.sampling.n_suppress = 2;
     x = make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
     run_exchange(x, &o, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_non_null(strstr(BODY(x), "\"top_k\":40"));
-    assert_non_null(strstr(BODY(x), "\"logit_bias\":{\"50\":-3,\"7\":-100}"));
+    assert_non_null(
+        strstr(BODY(x), "\"logit_bias\":{\"50\":-3,\"7\":-100,\"9\":-100,\"12\":-100}"));
     assert_null(strstr(BODY(x), "min_p"));
     finish(x);
     o.asked = 1u << CF_OPTION_NO_REPEAT_NGRAM;

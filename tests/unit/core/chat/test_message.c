@@ -1,6 +1,7 @@
 /*
  * test_message.c - the text and the calls of a message.
  */
+#include "core/api/attachment.h"
 #include "core/api/message.h"
 #include "tests/support/t.h"
 
@@ -36,6 +37,26 @@ static void test_message__text_of_every_content(void **state)
     }
 }
 
+/* A format is known by its first bytes and not by fewer. */
+static void test_message__sniffed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        size_t n;
+        const char *mime;
+    } rows[] = {{"fLaC", 4, "audio/flac"},  {"OggS", 4, "audio/ogg"},
+                {".snd", 4, "audio/basic"}, {"caff", 4, "audio/x-caf"},
+                {"ID3", 3, "audio/mpeg"},   {"\xFF\xFB", 2, "audio/mpeg"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char more[16] = {0};
+        memcpy(more, rows[i].head, rows[i].n);
+        assert_string_equal(cf_attachment_sniff(cf_str_make(more, rows[i].n)), rows[i].mime);
+        assert_string_equal(cf_attachment_sniff(cf_str_make(more, sizeof more)), rows[i].mime);
+        assert_null(cf_attachment_sniff(cf_str_make(more, rows[i].n - 1)));
+    }
+}
+
 static void test_message__calls_in_order(void **state)
 {
     (void)state;
@@ -65,6 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_message__text_of_every_content),
+        cmocka_unit_test(test_message__sniffed),
         cmocka_unit_test(test_message__calls_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

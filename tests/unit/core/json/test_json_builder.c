@@ -5,6 +5,7 @@
 
 #include "core/json/json.h"
 #include "core/json/json_builder.h"
+#include "core/json/json_digits.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
 
@@ -202,6 +203,51 @@ static void test_builder__depth_is_bounded(void **state)
     T_FAILS(nest(CF_JB_DEPTH_MAX + 1, &v, &err), CF_ELIMIT);
 }
 
+/* The two readers make the same tree of what both can hold. */
+static void test_digits__as_the_other_reader(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"a\":[1,[2,{\"b\":[]}],-3],\"c\":{\"d\":{\"e\":null}},\"f\":\"x\\u0000y\",\"\":1.5e3}",
+        "[[[]],[{}],true,false,null,\"\",9223372036854775807,-9223372036854775808]", "5", "\"\"",
+        "{\"a\":1,\"a\":2}"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        cf_error err;
+        json_t *a = NULL, *b = NULL;
+        T_OK(cf_json_read(&a, texts[i], strlen(texts[i]), &err), err);
+        T_OK(cf_json_read_digits(&b, texts[i], strlen(texts[i]), &err), err);
+        assert_true(json_equal(a, b));
+        json_decref(a);
+        json_decref(b);
+    }
+}
+
+/* Numbers of any length are written as they were read, beside others that fit. */
+static void test_digits__are_kept(void **state)
+{
+    (void)state;
+    enum { MOST = 100000 };
+    for (size_t n = 19; n <= MOST; n = n < 60 ? n + 1 : n * 2 + 1) {
+        cf_buf text = CF_BUF_INIT, again = CF_BUF_INIT;
+        cf_error err;
+        json_t *v = NULL;
+        cf_buf_adds(&text, "[1,");
+        for (size_t i = 0; i < n; i++) {
+            cf_buf_addc(&text, (char)('1' + i % 9));
+        }
+        cf_buf_adds(&text, ",\"a\",1e999]");
+        T_OK(cf_json_read(&v, text.p, text.n, &err), err);
+        assert_int_equal(cf_json_digits(json_array_get(v, 1)).n, n > 19 ? n : 0);
+        assert_int_equal(cf_json_digits(json_array_get(v, 0)).n, 0);
+        assert_int_equal(cf_json_digits(json_array_get(v, 3)).n, 5);
+        cf_json_write(&again, v);
+        assert_string_equal(cf_buf_cstr(&again), cf_buf_cstr(&text));
+        json_decref(v);
+        cf_buf_deinit(&text);
+        cf_buf_deinit(&again);
+    }
+}
+
 int main(void)
 {
     cf_fault_install();
@@ -211,6 +257,8 @@ int main(void)
         cmocka_unit_test(test_builder__adds_to_trees_of_the_caller),
         cmocka_unit_test(test_builder__a_missing_value_is_a_failure),
         cmocka_unit_test(test_builder__depth_is_bounded),
+        cmocka_unit_test(test_digits__as_the_other_reader),
+        cmocka_unit_test(test_digits__are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,23 @@ static void test_picture__damage_is_survived(void **state)
     assert_int_equal(cf_fault_live(), before);
 }
 
+/* A picture of one row or column is one; without any it has no size. */
+static void test_picture__smallest(void **state)
+{
+    (void)state;
+    static const unsigned char sides[][2] = {{1, 1}, {1, 9}, {9, 1}, {0, 1}, {1, 0}, {0, 0}};
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+        const unsigned char *s = sides[i];
+        const char head[] = {'G', 'I', 'F', '8', '9', 'a', (char)s[0], 0, (char)s[1], 0};
+        int w = -1, h = -1;
+        bool is_known = s[0] > 0 && s[1] > 0;
+        assert_int_equal(cf_picture_size(cf_str_make(head, sizeof head), &w, &h), is_known);
+        assert_int_equal(w, is_known ? s[0] : 0);
+        assert_int_equal(h, is_known ? s[1] : 0);
+        assert_false(cf_picture_size(cf_str_make(head, sizeof head - 1), &w, &h));
+    }
+}
+
 static void test_picture__claims_are_not_believed(void **state)
 {
     (void)state;
@@ -181,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_picture__halves_stay_halves),
         cmocka_unit_test(test_picture__is_turned),
+        cmocka_unit_test(test_picture__smallest),
         cmocka_unit_test(test_picture__damage_is_survived),
         cmocka_unit_test(test_picture__claims_are_not_believed),
     };

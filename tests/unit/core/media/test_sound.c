@@ -156,6 +156,34 @@ static void test_sound__cut_anywhere(void **state)
     }
 }
 
+static void assert_damaged(const memory *m, sf_count_t n)
+{
+    cf_sound s;
+    cf_error err;
+    T_FAILS(cf_sound_read(&s, cf_str_make((const char *)m->p, (size_t)n), NULL, &err), CF_EFORMAT);
+}
+
+/* Nor where a frame ends, or where the header states more than is there. */
+static void test_sound__fewer_than_stated(void **state)
+{
+    (void)state;
+    memory m;
+    assert_true(make_file(&m, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 4000));
+    m.p[24] = (unsigned char)(m.p[24] + 1); /* 256 samples more, in STREAMINFO */
+    assert_damaged(&m, m.n);
+    cf_free(m.p);
+#ifdef SF_FORMAT_MPEG_LAYER_III
+    if (make_file(&m, SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 16000, 4000)) {
+        for (sf_count_t n = 1; n + 1 < m.n; n++) {
+            if (m.p[n] == 0xFF && (m.p[n + 1] & 0xE0) == 0xE0) {
+                assert_damaged(&m, n);
+            }
+        }
+        cf_free(m.p);
+    }
+#endif
+}
+
 static void test_sound__limits(void **state)
 {
     (void)state;
@@ -296,9 +324,13 @@ static void test_mel__floor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound__formats),      cmocka_unit_test(test_sound__cut_anywhere),
-        cmocka_unit_test(test_sound__limits),       cmocka_unit_test(test_sound__hour),
-        cmocka_unit_test(test_sound__changed_page), cmocka_unit_test(test_mel__tone),
+        cmocka_unit_test(test_sound__formats),
+        cmocka_unit_test(test_sound__cut_anywhere),
+        cmocka_unit_test(test_sound__fewer_than_stated),
+        cmocka_unit_test(test_sound__limits),
+        cmocka_unit_test(test_sound__hour),
+        cmocka_unit_test(test_sound__changed_page),
+        cmocka_unit_test(test_mel__tone),
         cmocka_unit_test(test_mel__floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

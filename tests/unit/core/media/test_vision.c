@@ -4,6 +4,7 @@
  */
 #include "core/base/alloc.h"
 #include "core/media/vision.h"
+#include "core/media/vision_parts.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_vision.h"
 
@@ -90,10 +91,25 @@ static void test_vision__same_rows(void **state)
     cf_tiny_free(b.p);
 }
 
+/* Every number, and none behind them. */
+static void test_vision__add_scaled(void **state)
+{
+    (void)state;
+    static const float p[4] = {1, -2, 4, 8};
+    for (size_t n = 0; n <= 4; n++) {
+        float x[5] = {16, 16, 16, 16, 16};
+        cf_vision__add_scaled(x, p, n, 0.5);
+        for (size_t c = 0; c < 5; c++) {
+            assert_true(x[c] == (c < n ? 16 + p[c] / 2 : 16));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vision__refused),
+        cmocka_unit_test(test_vision__add_scaled),
         cmocka_unit_test(test_vision__same_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

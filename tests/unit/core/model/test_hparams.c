@@ -389,6 +389,8 @@ static void test_hparams__rope_scaling(void **state)
     assert_int_equal(hp.rope[0].scaling, CF_ROPE_YARN);
     assert_true(hp.rope[0].factor == 4.0);
     assert_int_equal(hp.rope[0].n_ctx_orig, 256);
+    assert_true(hp.rope[0].beta_fast == 32 && hp.rope[0].beta_slow == 1);
+    assert_true(hp.rope[0].attn_factor == 1 && hp.rope[0].ext_factor == 1);
     cf_hparams_deinit(&hp);
     /* A factor without a type is linear; factor 0 means none. */
     T_OK(read_with(yarn + 1, 1, &hp, &err), err);

@@ -78,6 +78,7 @@ static void test_notation__gbnf(void **state)
     (void)state;
     static const one v[] = {
         {"root ::= \"a\" | \"b\" \"c\"", "bc", 'y'},
+        {"root ::= r0 r9z\nr0 ::= \"a\"\nr9z ::= \"b\"", "ab", 'y'},
         {"# a list\n\nroot ::= item (\",\" item)* # more\nitem ::= [0-9]+\n", "1,22,3", 'y'},
         /* a rule ends with its line, but after "|" and in parentheses */
         {"root ::= \"a\" |\n  \"b\"", "b", 'y'},
@@ -205,6 +206,26 @@ static void test_notation__expressions(void **state)
     }
 }
 
+/* A NUL is no end of a property's name. */
+static void test_notation__nul_in_a_name(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"\\p{L}", "\\p{Lx}", "\\p{L_}"};
+    for (size_t i = 0; i < 3; i++) {
+        char text[8];
+        cf_grammar *g = NULL;
+        cf_error err;
+        memcpy(text, texts[i], strlen(texts[i]));
+        cf_str s = cf_str_make(text, strlen(texts[i]));
+        for (size_t k = 0; k < s.n; k++) {
+            text[k] = text[k] == '_' ? '\0' : text[k];
+        }
+        cf_status st = cf_grammar_from_regex(&g, s, NULL, &err);
+        assert_int_equal(st, i == 0 ? CF_OK : CF_EUNSUPPORTED);
+        cf_grammar_free(g);
+    }
+}
+
 static void test_notation__choices(void **state)
 {
     (void)state;
@@ -223,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_notation__texts),
         cmocka_unit_test(test_notation__gbnf),
+        cmocka_unit_test(test_notation__nul_in_a_name),
         cmocka_unit_test(test_notation__hostile_length),
         cmocka_unit_test(test_notation__error_has_a_place),
         cmocka_unit_test(test_notation__expressions),
