@@ -189,8 +189,8 @@ static cf_status put_items(study *s, char mark, const cf_bisect_items *it, size_
 
 static cf_status run_bisect(study *s, cf_error *err)
 {
-    const cf_study_context good = cf_study_context_of(&s->good);
-    const cf_study_context bad = cf_study_context_of(&s->c);
+    const cf_part_context good = cf_study_context_of(&s->good);
+    const cf_part_context bad = cf_study_context_of(&s->c);
     CF_TRY(cf_bisect_items_of(&s->from, &good, err));
     CF_TRY(cf_bisect_items_of(&s->to, &bad, err));
     CF_TRY(cf_bisect_init(&s->bisect, s->from.v, s->from.n, s->to.v, s->to.n, err));
@@ -395,7 +395,7 @@ static cf_status fill(study *s, const cf_turn *turn, cf_error *err)
         return cf_study_scorer_init(&s->scorer, s->engine.backend, s->app->store,
                                     cf_lab_cancel_flag(lab), err);
     }
-    const cf_study_context context = cf_study_context_of(&s->c);
+    const cf_part_context context = cf_study_context_of(&s->c);
     s->context = cf_study_context_json(&context);
     if (s->context == NULL) {
         return cf_oom(err);

@@ -117,7 +117,7 @@ static cf_status read_case(command *c, const char *name, cf_error *err)
         CF_TRY(load(c, &c->c, name, err));
     }
     if (c->by != NULL) {
-        CF_TRY(cf_part_kinds_read(&kinds, c->by, err));
+        CF_TRY(cf_part_kinds_read(&kinds, c->by, "--by", err));
     }
     if (c->has_at) {
         CF_TRY(cf_inside_case_set_at(&c->c, c->at, err));
@@ -352,7 +352,7 @@ static cf_status read_other(command *c, cf_error *err)
     }
     CF_TRY(load(c, &c->other, c->from, err));
     if (c->by != NULL) {
-        CF_TRY(cf_part_kinds_read(&kinds, c->by, err));
+        CF_TRY(cf_part_kinds_read(&kinds, c->by, "--by", err));
     }
     CF_TRY(cf_inside_case_parts(&c->other, kinds, err));
     if (c->has_at) { /* counted from the end of the prompt in both */

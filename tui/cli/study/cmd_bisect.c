@@ -65,7 +65,7 @@ static cf_status read_conversation(command *c, cf_study_case *one, const char *u
         (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT)) {
         st = json_array_remove(one->messages, n - 1) == 0 ? CF_OK : cf_oom(err);
     }
-    const cf_study_context context = cf_study_context_of(one);
+    const cf_part_context context = cf_study_context_of(one);
     CF_THEN(st, cf_bisect_items_of(out, &context, err));
     return st;
 }

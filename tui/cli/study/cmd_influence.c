@@ -105,7 +105,7 @@ static cf_status read_change(command *c, cf_error *err)
 static cf_status read_options(command *c, cf_error *err)
 {
     c->o.message = c->o.tool = c->only = SIZE_MAX;
-    CF_TRY(cf_part_kinds_read(&c->o.kinds, c->a.by != NULL ? c->a.by : "", err));
+    CF_TRY(cf_part_kinds_read(&c->o.kinds, c->a.by != NULL ? c->a.by : "", "--by", err));
     CF_TRY(read_change(c, err));
     if (c->a.part != NULL) {
         c->o.has_no_groups = true;
@@ -148,17 +148,7 @@ static void put_part(const command *c, const cf_part *p, cf_jw *w)
 {
     cf_buf label = CF_BUF_INIT;
     cf_jw_text(w, "part", cf_part_kind_name(p->kind));
-    cf_jw_uint(w, "index", p->index);
-    if (p->kind == CF_PART_SENTENCE || p->kind == CF_PART_WORD) {
-        cf_jw_uint(w, "message", p->message);
-    }
-    if (p->kind == CF_PART_FIELD) {
-        cf_jw_str(w, "path", p->path);
-    }
-    if (p->kind == CF_PART_PIECE) {
-        cf_jw_uint(w, "line", p->line);
-        cf_jw_uint(w, "column", p->col);
-    }
+    cf_part_write(p, w);
     cf_part_label(p, &c->c, &label);
     cf_jw_buf(w, "label", &label);
     cf_jw_bytes(w, "text", p->text);
@@ -222,16 +212,16 @@ static cf_status put_group_json(const command *c, const cf_influence_group *g, c
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
     cf_jw_array(&w, "group");
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t i = 0; i < g->of.n; i++) {
         cf_jw_object(&w, NULL);
-        put_part(c, &c->result.row[g->row[i]].part, &w);
+        put_part(c, &c->result.row[g->of.row[i]].part, &w);
         cf_jw_end(&w);
     }
     cf_jw_end(&w);
-    cf_jw_double(&w, "delta", g->delta);
-    cf_jw_text(&w, "kind", cf_influence_kind_name(g->kind));
-    if (g->kind == CF_GROUP_SOME) {
-        cf_jw_uint(&w, "need", g->need);
+    cf_jw_double(&w, "delta", g->of.delta);
+    cf_jw_text(&w, "kind", cf_part_group_name(g->of.kind));
+    if (g->of.kind == CF_GROUP_SOME) {
+        cf_jw_uint(&w, "need", g->of.need);
     }
     if (c->o.instead != NULL) {
         put_decision(&w, g->decides, g->would_say);
@@ -304,7 +294,7 @@ static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *
 
 static void put_group_text(const command *c, const cf_influence_group *g, cf_buf *out)
 {
-    cf_buf_addf(out, "%+9.2f  ", g->delta);
+    cf_buf_addf(out, "%+9.2f  ", g->of.delta);
     cf_buf label = CF_BUF_INIT;
     cf_influence_group_label(&c->result, g, &c->c, &label);
     cf_safe_line(out, cf_buf_cstr(&label), label.n);

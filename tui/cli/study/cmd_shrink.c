@@ -97,7 +97,7 @@ static cf_status load(command *c, const char *uuid, bool as_is, json_t **out, cf
         json_array_remove(c->c.messages, n - 1) != 0) {
         return cf_oom(err);
     }
-    const cf_study_context context = cf_study_context_of(&c->c);
+    const cf_part_context context = cf_study_context_of(&c->c);
     *out = cf_study_context_json(&context);
     return *out != NULL ? CF_OK : cf_oom(err);
 }

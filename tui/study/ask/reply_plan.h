@@ -8,8 +8,8 @@
 #ifndef CF_TUI_STUDY_ASK_REPLY_PLAN_H
 #define CF_TUI_STUDY_ASK_REPLY_PLAN_H
 
+#include "templates/text_plan.h"
 #include "tui/study/ask/reply_tokens.h"
-#include "tui/study/ask/text_plan.h"
 
 /* The run's constraint on its way along the reply. */
 typedef struct cf_reply_walk {

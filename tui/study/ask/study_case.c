@@ -424,24 +424,13 @@ void cf_study_own_deinit(cf_study_own *own)
 
 /* ---- prompts ------------------------------------------------------------ */
 
-cf_status cf_study_render(const cf_study_engine *engine, const cf_study_context *context,
+cf_status cf_study_render(const cf_study_engine *engine, const cf_part_context *context,
                           cf_arena *arena, cf_prompt *out, cf_error *err)
 {
-    cf_tool_set *tools = NULL;
-    if (json_array_size(context->tools) > 0) {
-        CF_TRY(cf_tool_set_new(&tools, context->tools, err));
-    }
-    const cf_chat_options options = {.as_is = context->as_is};
-    const cf_chat_request request = {.messages = context->messages,
-                                     .tools = tools,
-                                     .extra_context = context->extra,
-                                     .options = &options};
-    cf_status st = cf_backend_render(engine->backend, &request, arena, out, err);
-    cf_tool_set_free(tools);
-    return st;
+    return cf_part_context_render(engine->backend, context, NULL, arena, out, err);
 }
 
-json_t *cf_study_context_json(const cf_study_context *c)
+json_t *cf_study_context_json(const cf_part_context *c)
 {
     json_t *v = json_object();
     bool ok = v != NULL;

@@ -16,6 +16,7 @@
 #include "core/api/conversation.h"
 #include "storage/store.h"
 #include "templates/open.h"
+#include "templates/prompt_part.h"
 #include "tui/lab/reply/recorded.h"
 
 /* What renders and answers; borrowed from a cf_opened or the workbench. */
@@ -103,16 +104,9 @@ CF_MUST_USE cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
                                           const cf_study_engine *engine, const char *uuid,
                                           cf_error *err);
 
-/* Messages, tools and variables of one prompt; borrowed, each but messages may
- * be NULL. */
-typedef struct cf_study_context {
-    const json_t *messages, *tools, *extra;
-    bool as_is; /* the messages reach the template as they are */
-} cf_study_context;
-
-static inline cf_study_context cf_study_context_of(const cf_study_case *c)
+static inline cf_part_context cf_study_context_of(const cf_study_case *c)
 {
-    return (cf_study_context){c->messages, c->tools, c->extra, c->was.options.as_is};
+    return (cf_part_context){c->messages, c->tools, c->extra, c->was.options.as_is};
 }
 
 /* How a prompt stands to the one that the run recorded. */
@@ -132,12 +126,11 @@ cf_prompt_match cf_study_case_match(const cf_study_case *c, const cf_prompt *pro
                                     const cf_token_list *tokens, cf_buf *why);
 
 /* The prompt of a context, by the engine's own template. */
-CF_MUST_USE cf_status cf_study_render(const cf_study_engine *engine,
-                                      const cf_study_context *context, cf_arena *arena,
-                                      cf_prompt *out, cf_error *err);
+CF_MUST_USE cf_status cf_study_render(const cf_study_engine *engine, const cf_part_context *context,
+                                      cf_arena *arena, cf_prompt *out, cf_error *err);
 
 /* The context as an object with messages, tools and variables; a new
  * reference, NULL when memory ran out. */
-json_t *cf_study_context_json(const cf_study_context *context);
+json_t *cf_study_context_json(const cf_part_context *context);
 
 #endif

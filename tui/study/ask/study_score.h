@@ -21,7 +21,7 @@
 #include "core/api/steer.h"
 #include "core/base/hash.h"
 #include "storage/store.h"
-#include "tui/study/ask/text_plan.h"
+#include "templates/text_plan.h"
 
 typedef struct cf_score_job {
     const cf_token *ids;      /* [n] */

@@ -8,7 +8,6 @@
 
 #include "core/base/alloc.h"
 #include "tui/study/influence/influence_impl.h"
-#include "tui/study/influence/parts.h"
 
 void cf_influence_init(cf_influence *v)
 {
@@ -20,12 +19,6 @@ void cf_influence_deinit(cf_influence *v)
 {
     cf_arena_deinit(&v->arena);
     *v = (cf_influence){.row = NULL};
-}
-
-const char *cf_influence_kind_name(cf_influence_kind kind)
-{
-    static const char *const names[] = {"either", "both", "some"};
-    return names[kind];
 }
 
 /* ---- rows --------------------------------------------------------------- */
@@ -69,6 +62,39 @@ static cf_status score_rows(cf_influence_work *w, cf_error *err)
     return st;
 }
 
+/* ---- groups ------------------------------------------------------------- */
+
+static cf_status cost_of(void *ud, const size_t *row, size_t n, double *cost, cf_error *err)
+{
+    cf_influence_work *w = ud;
+    cf_influence_trial t = {.set = {row, n}};
+    CF_TRY(cf_influence__try(w, &t, 1, err));
+    *cost = t.is_scored ? w->out->with - t.score : 0;
+    return CF_OK;
+}
+
+static cf_status find_groups(cf_influence_work *w, cf_error *err)
+{
+    cf_influence *out = w->out;
+    cf_part_group found[CF_PART_GROUPS_MAX];
+    if (w->o->has_no_groups || w->o->keeps_positions || w->o->change == CF_CHANGE_SWAP) {
+        return CF_OK;
+    }
+    cf_part_effect *v = cf_arena_calloc(&out->arena, out->n_row + 1, sizeof *v);
+    if (v == NULL) {
+        return cf_oom_for(err, "the groups");
+    }
+    for (size_t i = 0; i < out->n_row; i++) {
+        v[i] = (cf_part_effect){&out->row[i].part, out->row[i].has_delta, out->row[i].delta};
+    }
+    const cf_part_grouping g = {v, out->n_row, cost_of, w, &out->arena};
+    CF_TRY(cf_part_groups_find(found, &out->n_group, &g, err));
+    for (size_t i = 0; i < out->n_group; i++) {
+        out->group[i].of = found[i];
+    }
+    return CF_OK;
+}
+
 static cf_status make(cf_influence_work *w, cf_error *err)
 {
     cf_influence *out = w->out;
@@ -81,7 +107,7 @@ static cf_status make(cf_influence_work *w, cf_error *err)
         CF_TRY(cf_influence__fit(w, err));
     } else {
         CF_TRY(score_rows(w, err));
-        CF_TRY(cf_influence__group(w, err));
+        CF_TRY(find_groups(w, err));
     }
     return w->o->instead != NULL ? cf_influence__say(w, err) : CF_OK;
 }
@@ -136,23 +162,6 @@ void cf_influence_sort(const cf_influence *v, size_t *order)
     }
 }
 
-bool cf_part_contains(const cf_part *outer, const cf_part *inner)
-{
-    bool is_text = inner->kind == CF_PART_SENTENCE || inner->kind == CF_PART_WORD;
-    switch (outer->kind) {
-    case CF_PART_MESSAGE:
-        return is_text && inner->message == outer->index;
-    case CF_PART_SENTENCE:
-        return inner->kind == CF_PART_WORD && inner->message == outer->message &&
-               inner->item == outer->item && inner->off >= outer->off &&
-               inner->off < outer->off + outer->len;
-    case CF_PART_TOOL:
-        return inner->kind == CF_PART_FIELD && inner->index == outer->index;
-    default:
-        return false;
-    }
-}
-
 void cf_part_label(const cf_part *p, const cf_study_case *c, cf_buf *out)
 {
     const json_t *tool = json_array_get(c->tools, p->index);
@@ -189,13 +198,13 @@ void cf_part_label(const cf_part *p, const cf_study_case *c, cf_buf *out)
 void cf_influence_group_label(const cf_influence *v, const cf_influence_group *g,
                               const cf_study_case *c, cf_buf *out)
 {
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t i = 0; i < g->of.n; i++) {
         cf_buf_adds(out, i > 0 ? " + " : "");
-        cf_part_label(&v->row[g->row[i]].part, c, out);
+        cf_part_label(&v->row[g->of.row[i]].part, c, out);
     }
-    if (g->kind == CF_GROUP_SOME) {
-        cf_buf_addf(out, "  %zu of these suffice", g->need);
+    if (g->of.kind == CF_GROUP_SOME) {
+        cf_buf_addf(out, "  %zu of these suffice", g->of.need);
     } else {
-        cf_buf_adds(out, g->kind == CF_GROUP_EITHER ? "  either suffices" : "  both needed");
+        cf_buf_adds(out, g->of.kind == CF_GROUP_EITHER ? "  either suffices" : "  both needed");
     }
 }

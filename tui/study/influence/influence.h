@@ -6,8 +6,8 @@
  * Place in the flow:  a case --> parts --> prompts without each of them -->
  *                     [influence] --> a number for each part, and for each
  *                     token of the reply.
- * Knows: the kinds of parts, how each is removed from a context.  Does not know:
- * screens, the command line.
+ * Knows: what of a reply is asked about, what is done with each part.  Does not
+ * know: screens, the command line.
  *
  * delta = log-likelihood of the target without the part, minus with it, in
  * nats.  Below zero the part made the target more likely.  docs/study.md says
@@ -20,26 +20,9 @@
 #ifndef CF_TUI_STUDY_INFLUENCE_INFLUENCE_H
 #define CF_TUI_STUDY_INFLUENCE_INFLUENCE_H
 
+#include "templates/part_group.h"
 #include "tui/study/ask/study_case.h"
 #include "tui/study/ask/study_score.h"
-
-typedef enum cf_part_kind {
-    CF_PART_MESSAGE,
-    CF_PART_TOOL,     /* a declaration */
-    CF_PART_SENTENCE, /* of a message's content */
-    CF_PART_WORD,     /* likewise */
-    CF_PART_FIELD,    /* of a declaration: its description, a parameter */
-    CF_PART_PIECE,    /* what one place of the template writes */
-    CF_PART_KINDS
-} cf_part_kind;
-
-/* "message", "tool", "sentence", "word", "field", "template" */
-const char *cf_part_kind_name(cf_part_kind kind);
-/* False when there is no such kind. */
-bool cf_part_kind_parse(cf_part_kind *out, cf_str name);
-/* Bits by cf_part_kind of several names with commas between; "" is none.
- * CF_EINVAL. */
-CF_MUST_USE cf_status cf_part_kinds_read(uint32_t *out, const char *text, cf_error *err);
 
 typedef enum cf_part_change {
     CF_CHANGE_LEAVE_OUT, /* the prompt is rendered without the part */
@@ -47,8 +30,6 @@ typedef enum cf_part_change {
     CF_CHANGE_HIDE,      /* the reply does not see its tokens; nothing moves */
     CF_CHANGE_SWAP       /* it is replaced by the same part of another conversation */
 } cf_part_change;
-
-enum { CF_INFLUENCE_PARTS_MAX = 4096 };
 
 typedef struct cf_influence_options {
     uint32_t kinds; /* bits by cf_part_kind; 0: messages and tools */
@@ -69,20 +50,6 @@ typedef struct cf_influence_options {
     bool has_no_groups;        /* rows only */
 } cf_influence_options;
 
-typedef struct cf_part {
-    cf_part_kind kind;
-    size_t index;       /* of the message or tool; of a sentence or word in its
-                       message; of a piece in the order of the prompt */
-    size_t message;     /* of a sentence or word */
-    size_t item;        /* of a sentence: which item of the content's list;
-                       SIZE_MAX: the content is a string */
-    size_t off, len;    /* of a sentence: bytes of that text; of a piece: bytes
-                        of the prompt, the first that it wrote */
-    uint32_t line, col; /* of a piece: in the template */
-    cf_str path;        /* of a field: "description", "parameters.city" */
-    cf_str text;        /* its text, or the beginning of it */
-} cf_part;
-
 typedef struct cf_influence_row {
     cf_part part;
     bool has_delta;
@@ -98,26 +65,12 @@ typedef struct cf_influence_row {
     cf_str would_say;   /* where it decides: the greedy reply; p NULL: not known */
 } cf_influence_row;
 
-typedef enum cf_influence_kind {
-    CF_GROUP_EITHER, /* each suffices: only without all of them the reply is lost */
-    CF_GROUP_BOTH,   /* without either it is lost */
-    CF_GROUP_SOME    /* `need` of them suffice */
-} cf_influence_kind;
-
-/* "either", "both", "some" */
-const char *cf_influence_kind_name(cf_influence_kind kind);
-
 /* Parts whose effect only shows when they are left out together. */
 typedef struct cf_influence_group {
-    cf_influence_kind kind;
-    const size_t *row; /* [n] indices of rows */
-    size_t n, need;
-    double delta; /* of all of them together */
+    cf_part_group of; /* of rows */
     bool decides;
     cf_str would_say;
 } cf_influence_group;
-
-enum { CF_INFLUENCE_GROUPS_MAX = 8 };
 
 /* A token of the target. */
 typedef struct cf_influence_token {
@@ -142,7 +95,7 @@ typedef struct cf_influence {
     size_t n_forced;          /* ... with so many tokens of the target forced */
     cf_str instead;           /* the text compared with; `with` is then the logarithm of the odds */
     cf_str target_text;
-    cf_influence_group group[CF_INFLUENCE_GROUPS_MAX];
+    cf_influence_group group[CF_PART_GROUPS_MAX];
     size_t n_group;
     size_t n_pass;       /* prompts scored, that with everything included */
     const bool *kept;    /* of a budget [n_ablation, n_row at first]: which parts were there */
@@ -175,9 +128,6 @@ CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *
  * where all values of one are equal. */
 bool cf_influence_rank_correlation(const double *a, const double *b, size_t n, double *scratch,
                                    double *out);
-
-/* Whether the second part is inside the first. */
-bool cf_part_contains(const cf_part *outer, const cf_part *inner);
 
 /* Indices of the rows, by how much they raise the likelihood of the target, highest
  * first; rows without a number last: order[0..n_row). */

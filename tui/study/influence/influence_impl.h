@@ -47,7 +47,7 @@ typedef struct cf_influence_work {
     const cf_study_engine *engine;
     cf_study_scorer *scorer;
     const cf_influence_options *o;
-    cf_study_context context;
+    cf_part_context context;
     cf_influence_trial whole;
     cf_influence_token *all; /* [n_reply] the reply, up to the target's end */
     size_t n_reply;
@@ -74,14 +74,14 @@ CF_MUST_USE cf_status cf_influence__match(cf_influence *out, const cf_study_case
 
 /* Makes out->row of the parts of out->prompt's context.  CF_ELIMIT, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_influence__list(cf_influence *out, const cf_study_context *context,
+CF_MUST_USE cf_status cf_influence__list(cf_influence *out, const cf_part_context *context,
                                          const cf_influence_options *o, cf_error *err);
 
 /* The context without the parts of a set, or with what takes their place;
  * `empties`: messages stay, without content.  To be dropped by
  * cf_parts_drop().  CF_EUNSUPPORTED for what a template writes. */
-CF_MUST_USE cf_status cf_influence__context(cf_study_context *changed, const cf_influence *inf,
-                                            const cf_study_context *context,
+CF_MUST_USE cf_status cf_influence__context(cf_part_context *changed, const cf_influence *inf,
+                                            const cf_part_context *context,
                                             const cf_influence_options *o, cf_influence_set set,
                                             bool empties, cf_error *err);
 
@@ -91,7 +91,7 @@ CF_MUST_USE cf_status cf_influence__context(cf_study_context *changed, const cf_
  * writes nothing of it, gets it without content, and *is_emptied says so.
  */
 CF_MUST_USE cf_status cf_influence__prompt(cf_influence *out, const cf_study_engine *engine,
-                                           const cf_study_context *context,
+                                           const cf_part_context *context,
                                            const cf_influence_options *o, cf_influence_set set,
                                            bool *is_emptied, cf_prompt *prompt, cf_error *err);
 
@@ -109,9 +109,6 @@ CF_MUST_USE cf_status cf_influence__aim(cf_influence_work *w, cf_error *err);
 CF_MUST_USE cf_status cf_influence__whole(cf_influence_work *w, cf_error *err);
 CF_MUST_USE cf_status cf_influence__try(cf_influence_work *w, cf_influence_trial *v, size_t n,
                                         cf_error *err);
-
-/* Finds out->group.  The rows are scored. */
-CF_MUST_USE cf_status cf_influence__group(cf_influence_work *w, cf_error *err);
 
 /* Scores random ablations in place of the rows one by one, and fits them. */
 CF_MUST_USE cf_status cf_influence__fit(cf_influence_work *w, cf_error *err);

@@ -6,12 +6,11 @@
 
 #include "tui/study/ask/answer.h"
 #include "tui/study/influence/influence_impl.h"
-#include "tui/study/influence/parts.h"
 
 enum { SAID_MAX = 8, TOKENS = 256 };
 
 /* Greedily, else under the conditions of the run. */
-static cf_status answer(const cf_influence_work *w, const cf_study_context *context, cf_str *out,
+static cf_status answer(const cf_influence_work *w, const cf_part_context *context, cf_str *out,
                         cf_error *err)
 {
     cf_chat_options options = {.max_tokens = TOKENS};
@@ -52,7 +51,7 @@ static cf_status answer(const cf_influence_work *w, const cf_study_context *cont
 static cf_status say(const cf_influence_work *w, cf_influence_set set, bool is_emptied, cf_str *out,
                      cf_error *err)
 {
-    cf_study_context c;
+    cf_part_context c;
     cf_error why = {0};
     if (w->o->change != CF_CHANGE_LEAVE_OUT && w->o->change != CF_CHANGE_SWAP) {
         return CF_OK;
@@ -84,9 +83,9 @@ cf_status cf_influence__say(cf_influence_work *w, cf_error *err)
     }
     for (size_t i = 0; i < v->n_group; i++) {
         cf_influence_group *g = &v->group[i];
-        g->decides = turns(v, v->with + g->delta);
+        g->decides = turns(v, v->with + g->of.delta);
         if (g->decides && n_said++ < SAID_MAX) {
-            CF_TRY(say(w, (cf_influence_set){g->row, g->n}, false, &g->would_say, err));
+            CF_TRY(say(w, (cf_influence_set){g->of.row, g->of.n}, false, &g->would_say, err));
         }
     }
     return CF_OK;

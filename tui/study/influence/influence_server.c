@@ -22,7 +22,7 @@ typedef struct asking {
     const cf_study_engine *engine;
     cf_study_scorer *scorer;
     const cf_influence_options *o;
-    cf_study_context context;
+    cf_part_context context;
     size_t from, to; /* bytes of the reply that the target's tokens cover */
 } asking;
 

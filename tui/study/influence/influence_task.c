@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "templates/prompt_part.h"
 #include "tui/lab/lab.h"
 #include "tui/study/ask/lab_case.h"
-#include "tui/study/influence/parts.h"
 
 typedef struct job {
     cf_lab_count count; /* first: what reports it */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "templates/prompt_part.h"
 #include "tui/study/influence/influence_impl.h"
-#include "tui/study/influence/parts.h"
 
 static cf_status no_memory(cf_error *err)
 {

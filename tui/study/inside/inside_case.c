@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
-#include "tui/study/influence/parts.h"
+#include "templates/prompt_part.h"
 
 void cf_inside_case_init(cf_inside_case *c)
 {
@@ -263,7 +263,7 @@ cf_status cf_inside_case_ids(cf_inside_case *c, const cf_token *ids, size_t n, c
 
 cf_status cf_inside_case_make(cf_inside_case *c, cf_error *err)
 {
-    const cf_study_context context = cf_study_context_of(&c->c);
+    const cf_part_context context = cf_study_context_of(&c->c);
     CF_TRY(cf_study_render(&c->engine, &context, &c->arena, &c->prompt, err));
     CF_TRY(check_prompt(c, err));
     CF_TRY(cf_study_reply_tokens(&c->c, &c->engine, &c->prompt, &c->tokens, &c->reply, &c->n_reply,
@@ -379,15 +379,10 @@ static cf_status place(cf_inside_case *c, const cf_part *part, cf_inside_part *o
 
 cf_status cf_inside_case_parts(cf_inside_case *c, uint32_t kinds, cf_error *err)
 {
-    const cf_study_context context = cf_study_context_of(&c->c);
-    const cf_influence_options all = {.message = SIZE_MAX, .tool = SIZE_MAX};
+    const cf_part_context context = cf_study_context_of(&c->c);
+    const cf_part_choice all = {kinds, SIZE_MAX, SIZE_MAX};
     cf_part_list list = {.v = NULL};
-    cf_status st = CF_OK;
-    for (int k = 0; st == CF_OK && k < CF_PART_KINDS; k++) {
-        if ((kinds & 1u << k) != 0) {
-            st = cf_parts_add(&list, (cf_part_kind)k, &context, &c->prompt, &all, &c->arena, err);
-        }
-    }
+    cf_status st = cf_parts_add(&list, &all, &context, &c->prompt, &c->arena, err);
     c->n_part = 0;
     c->part = cf_arena_calloc(&c->arena, list.n + 1, sizeof *c->part);
     CF_THEN(st, c->part != NULL ? CF_OK : cf_oom_for(err, "the parts"));

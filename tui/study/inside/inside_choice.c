@@ -191,7 +191,7 @@ static cf_status render_line(const choosing *f, const json_t *tools, cf_arena *a
                              cf_token **line, int64_t *shift, cf_error *err)
 {
     cf_inside_case *c = f->c;
-    cf_study_context context = cf_study_context_of(&c->c);
+    cf_part_context context = cf_study_context_of(&c->c);
     cf_prompt prompt;
     cf_token_list list;
     context.tools = tools;

@@ -307,7 +307,7 @@ static void put_influence_group(cf_page *p, const cf_report_facts *f, const cf_i
 {
     cf_buf text = CF_BUF_INIT;
     cf_influence_group_label(&f->influence, g, &f->study, &text);
-    cf_buf_addf(&text, " (%+.2f)", g->delta);
+    cf_buf_addf(&text, " (%+.2f)", g->of.delta);
     p->text.failed = p->text.failed || text.failed;
     cf_page_say(p, CF_PAGE_REMARK, CF_LOOK_PLAIN, cf_buf_str(&text));
     cf_buf_deinit(&text);

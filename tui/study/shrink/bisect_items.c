@@ -67,7 +67,7 @@ static cf_status put_message(cf_buf *out, const json_t *message, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_bisect_items_of(cf_bisect_items *out, const cf_study_context *context, cf_error *err)
+cf_status cf_bisect_items_of(cf_bisect_items *out, const cf_part_context *context, cf_error *err)
 {
     const char *key;
     json_t *value;

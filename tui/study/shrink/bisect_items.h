@@ -29,7 +29,7 @@ typedef struct cf_bisect_items {
 /* Splits a text that is there into lines.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_bisect_items_split(cf_bisect_items *it, cf_error *err);
 /* The items of a context.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_bisect_items_of(cf_bisect_items *out, const cf_study_context *context,
+CF_MUST_USE cf_status cf_bisect_items_of(cf_bisect_items *out, const cf_part_context *context,
                                          cf_error *err);
 void cf_bisect_items_deinit(cf_bisect_items *it);
 

@@ -236,7 +236,7 @@ static cf_status read_item(reader *r, cf_str item, cf_error *err)
 static cf_status begin(cf_bisect_settings *s, const cf_study_case *like, json_t **messages,
                        cf_error *err)
 {
-    const cf_study_context of = {.messages = like->messages, .tools = like->tools};
+    const cf_part_context of = {.messages = like->messages, .tools = like->tools};
     s->was.run = like->was.run;
     s->was.options = like->was.options;
     s->was.tools = json_incref(like->was.tools); /* a constraint may be theirs */

@@ -14,13 +14,13 @@
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
+#include "templates/prompt_part.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/study/influence/influence_task.h"
-#include "tui/study/influence/parts.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/kit/pane.h"
 #include "tui/view/kit/shades.h"
@@ -211,10 +211,11 @@ static void draw_part(cf_grid *g, cf_rect r, const cf_influence_study *s,
 static void draw_group(cf_grid *g, cf_rect r, const cf_influence_study *s,
                        const cf_influence_group *group, bool is_on)
 {
-    cf_style style = is_on ? CF_STYLE_SELECTED : heat(cf_influence_shade(group->delta, most_of(s)));
+    cf_style style =
+        is_on ? CF_STYLE_SELECTED : heat(cf_influence_shade(group->of.delta, most_of(s)));
     cf_buf label = CF_BUF_INIT;
     cf_grid_fill(g, r, ' ', is_on ? style : CF_STYLE_NORMAL);
-    cf_buf_addf(&label, "%9.2f  ", group->delta);
+    cf_buf_addf(&label, "%9.2f  ", group->of.delta);
     cf_influence_group_label(&s->result, group, &s->c, &label);
     cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&label), style);
     cf_buf_deinit(&label);

@@ -17,11 +17,11 @@
 #include <string.h>
 
 #include "core/base/safe_text.h"
+#include "templates/prompt_part.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/study/influence/influence_task.h"
-#include "tui/study/influence/parts.h"
 #include "tui/view/kit/moves.h"
 
 enum {

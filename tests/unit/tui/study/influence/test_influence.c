@@ -10,12 +10,12 @@
 #include <math.h>
 
 #include "templates/open.h"
+#include "templates/prompt_part.h"
 #include "tests/support/program.h"
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tui/demo/demo.h"
 #include "tui/study/influence/influence.h"
-#include "tui/study/influence/parts.h"
 
 typedef struct bench {
     cf_opened opened;
@@ -174,7 +174,7 @@ static bool names_first(unsigned k)
     plant(&p, k);
     make_case(&c, p.messages);
     make(&v, &c, NULL, &p.o);
-    size_t order[CF_INFLUENCE_PARTS_MAX];
+    size_t order[CF_PARTS_MAX];
     cf_influence_sort(&v, order);
     const cf_part *first = &v.row[order[0]].part;
     bool is =
@@ -227,7 +227,7 @@ static void check_alone(const cf_study_case *c, const cf_influence *v)
     cf_arena_init(&arena, 0);
     const size_t step = T_IS_SLOW ? 4 : 1;
     for (size_t i = 0; i < v->n_row; i += step) {
-        cf_study_context all = cf_study_context_of(c), changed;
+        cf_part_context all = cf_study_context_of(c), changed;
         cf_prompt prompt;
         cf_token_list list;
         cf_session *s;

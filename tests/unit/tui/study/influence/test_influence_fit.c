@@ -117,7 +117,7 @@ static void make_case(cf_study_case *c, const prompt *p)
     cf_study_case_init(c);
     c->messages = json_pack("[{s:s,s:s}]", "role", "user", "content", p->text);
     c->tools = p->tools[0] != NULL ? tools_of(p) : NULL;
-    const cf_study_context context = cf_study_context_of(c);
+    const cf_part_context context = cf_study_context_of(c);
     json_t *json = cf_study_context_json(&context);
     if (c->tools != NULL) {
         T_OK(cf_tool_set_new(&tools, c->tools, &err), err);

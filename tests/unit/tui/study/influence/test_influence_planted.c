@@ -176,9 +176,9 @@ static bool names_first(const bench *b, planted *p, const char *reply, unsigned 
         cf_buf_deinit(&label);
         for (size_t i = 0; i < v.n_group; i++) {
             const cf_influence_group *g = &v.group[i];
-            print_message("  %s %.2f:", cf_influence_kind_name(g->kind), g->delta);
-            for (size_t m = 0; m < g->n; m++) {
-                print_message(" %zu (%.2f)", g->row[m], v.row[g->row[m]].delta);
+            print_message("  %s %.2f:", cf_part_group_name(g->of.kind), g->of.delta);
+            for (size_t m = 0; m < g->of.n; m++) {
+                print_message(" %zu (%.2f)", g->of.row[m], v.row[g->of.row[m]].delta);
             }
             print_message("\n");
         }
@@ -230,7 +230,7 @@ static bool is_true(const bool is_lost[SETS], size_t causes, unsigned n_least)
 }
 
 typedef struct grouped {
-    cf_influence_kind kind;
+    cf_part_group_kind kind;
     size_t causes;      /* bits of messages */
     const char *marks;  /* what the causes have, in order */
     const char *others; /* what the other messages have, in order */
@@ -270,11 +270,11 @@ static bool names_group(const bench *b, const grouped *g, const char *reply, uns
     measure(b, &p, reply, 0, &c, &v);
     const cf_influence_group *named = &v.group[0];
     size_t members = 0;
-    for (size_t i = 0; v.n_group == 1 && i < named->n; i++) {
-        members |= (size_t)1 << v.row[named->row[i]].part.index;
+    for (size_t i = 0; v.n_group == 1 && i < named->of.n; i++) {
+        members |= (size_t)1 << v.row[named->of.row[i]].part.index;
     }
-    bool is_named = v.n_group == 1 && named->kind == g->kind && members == g->causes &&
-                    (g->kind != CF_GROUP_SOME || named->need == 2);
+    bool is_named = v.n_group == 1 && named->of.kind == g->kind && members == g->causes &&
+                    (g->kind != CF_GROUP_SOME || named->of.need == 2);
     if (!is_named) {
         print_message("case %u: causes %zx: %zu groups, members %zx\n", k, g->causes, v.n_group,
                       members);
@@ -372,7 +372,7 @@ static void test_planted__either(void **state)
 
 /* Two triggers of a set, which need each other, beside one of another set; three
  * of a set, of which two are needed. */
-static void check_pairs(cf_influence_kind kind)
+static void check_pairs(cf_part_group_kind kind)
 {
     static const char from[] = CF_PLANT_SETS, to[] = CF_PLANT_SET_ANSWERS;
     bool is_both = kind == CF_GROUP_BOTH;

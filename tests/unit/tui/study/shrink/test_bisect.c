@@ -157,9 +157,9 @@ static json_t *read(const char *text)
 static void make_items(cf_bisect_items *out, const json_t *v)
 {
     cf_error err;
-    const cf_study_context context = {.messages = json_object_get(v, "messages"),
-                                      .tools = json_object_get(v, "tools"),
-                                      .extra = json_object_get(v, "extra")};
+    const cf_part_context context = {.messages = json_object_get(v, "messages"),
+                                     .tools = json_object_get(v, "tools"),
+                                     .extra = json_object_get(v, "extra")};
     *out = (cf_bisect_items){.n = 0};
     T_OK(cf_bisect_items_of(out, &context, &err), err);
 }

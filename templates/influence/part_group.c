@@ -1,5 +1,5 @@
 /*
- * influence_group.c - causes that hide each other.
+ * part_group.c - causes that hide each other.
  *
  * Parts that say the same are weak one by one: all weak ones are left out
  * together, and if the target is lost then, delta debugging finds a smallest
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/study/influence/influence_impl.h"
+#include "templates/part_group.h"
 
 /* Where more than a few are needed to lose it, what is missed is a prompt. */
 enum { WEAK_GROUPS = 3, STRONG_MAX = 6, MEMBERS_MAX = 4 };
@@ -19,10 +19,12 @@ enum { WEAK_GROUPS = 3, STRONG_MAX = 6, MEMBERS_MAX = 4 };
 static const double weak_nats = 1, lost_nats = 3;
 
 typedef struct grouping {
-    cf_influence_work *w;
-    size_t *weak; /* [n_weak] rows */
+    const cf_part_grouping *of;
+    size_t *weak; /* [n_weak] effects */
     size_t n_weak;
-    size_t *scratch; /* [n_row + 1] */
+    size_t *scratch;      /* [of->n + 1] */
+    cf_part_group *found; /* [n_found] */
+    size_t n_found;
 } grouping;
 
 static cf_status no_memory(cf_error *err)
@@ -30,14 +32,16 @@ static cf_status no_memory(cf_error *err)
     return cf_oom_for(err, "the groups");
 }
 
-/* What is lost without all of these rows; 0 where that cannot be asked. */
+const char *cf_part_group_name(cf_part_group_kind kind)
+{
+    static const char *const names[] = {"either", "both", "some"};
+    return names[kind];
+}
+
 static cf_status cost_of(const grouping *g, const size_t *row, size_t n, double *cost,
                          cf_error *err)
 {
-    cf_influence_trial t = {.set = {row, n}};
-    CF_TRY(cf_influence__try(g->w, &t, 1, err));
-    *cost = t.is_scored ? g->w->out->with - t.score : 0;
-    return CF_OK;
+    return g->of->fn(g->of->ud, row, n, cost, err);
 }
 
 /* ---- delta debugging ---------------------------------------------------- */
@@ -111,19 +115,18 @@ static cf_status reduce(reducing *r, cf_error *err)
 
 /* ---- groups of weak ones ------------------------------------------------ */
 
-static cf_status add_group(grouping *g, cf_influence_kind kind, const size_t *row, size_t n,
+static cf_status add_group(grouping *g, cf_part_group_kind kind, const size_t *row, size_t n,
                            size_t need, cf_error *err)
 {
-    cf_influence *out = g->w->out;
-    size_t *copy = cf_arena_calloc(&out->arena, n, sizeof *copy);
+    size_t *copy = cf_arena_calloc(g->of->arena, n, sizeof *copy);
     double cost;
     if (copy == NULL) {
         return no_memory(err);
     }
     memcpy(copy, row, n * sizeof *copy);
     CF_TRY(cost_of(g, copy, n, &cost, err));
-    out->group[out->n_group++] =
-        (cf_influence_group){.kind = kind, .row = copy, .n = n, .need = need, .delta = -cost};
+    g->found[g->n_found++] =
+        (cf_part_group){.kind = kind, .row = copy, .n = n, .need = need, .delta = -cost};
     return CF_OK;
 }
 
@@ -221,9 +224,9 @@ static cf_status find_weak(grouping *g, size_t *member, size_t *n, size_t *rest,
 
 static cf_status group_weak(grouping *g, cf_error *err)
 {
-    size_t n_row = g->w->out->n_row, n = 1;
-    size_t *member = cf_calloc(n_row + 1, sizeof *member);
-    size_t *rest = cf_calloc(n_row + 1, sizeof *rest);
+    size_t n = 1;
+    size_t *member = cf_calloc(g->of->n + 1, sizeof *member);
+    size_t *rest = cf_calloc(g->of->n + 1, sizeof *rest);
     cf_status st = member != NULL && rest != NULL ? CF_OK : no_memory(err);
     for (int i = 0; st == CF_OK && i < WEAK_GROUPS && n > 0; i++) {
         st = find_weak(g, member, &n, rest, err);
@@ -235,23 +238,22 @@ static cf_status group_weak(grouping *g, cf_error *err)
 
 /* ---- groups of strong ones ---------------------------------------------- */
 
-static bool overlaps(const cf_influence *v, size_t a, size_t b)
+static bool overlaps(const cf_part_effect *a, const cf_part_effect *b)
 {
-    return cf_part_contains(&v->row[a].part, &v->row[b].part) ||
-           cf_part_contains(&v->row[b].part, &v->row[a].part);
+    return cf_part_contains(a->part, b->part) || cf_part_contains(b->part, a->part);
 }
 
 /* The rows that cost most. */
-static size_t list_strong(const cf_influence *v, size_t out[STRONG_MAX])
+static size_t list_strong(const cf_part_grouping *of, size_t out[STRONG_MAX])
 {
     size_t n = 0;
-    for (size_t i = 0; i < v->n_row; i++) {
-        const cf_influence_row *row = &v->row[i];
-        if (!row->has_delta || row->delta > -weak_nats) {
+    for (size_t i = 0; i < of->n; i++) {
+        const cf_part_effect *row = &of->effect[i];
+        if (!row->is_known || row->delta > -weak_nats) {
             continue;
         }
         size_t at = n < STRONG_MAX ? n++ : STRONG_MAX;
-        while (at > 0 && row->delta < v->row[out[at - 1]].delta) {
+        while (at > 0 && row->delta < of->effect[out[at - 1]].delta) {
             if (at < STRONG_MAX) {
                 out[at] = out[at - 1];
             }
@@ -268,12 +270,12 @@ static size_t list_strong(const cf_influence *v, size_t out[STRONG_MAX])
  * without both. */
 static cf_status are_both_needed(const grouping *g, size_t a, size_t b, bool *out, cf_error *err)
 {
-    const cf_influence *v = g->w->out;
+    const cf_part_effect *first = &g->of->effect[a], *second = &g->of->effect[b];
     const size_t pair[2] = {a, b};
-    double cost, least = -fmax(v->row[a].delta, v->row[b].delta);
-    double most = -fmin(v->row[a].delta, v->row[b].delta);
+    double cost, least = -fmax(first->delta, second->delta);
+    double most = -fmin(first->delta, second->delta);
     *out = false;
-    if (least < weak_nats || overlaps(v, a, b)) {
+    if (least < weak_nats || overlaps(first, second)) {
         return CF_OK;
     }
     CF_TRY(cost_of(g, pair, 2, &cost, err));
@@ -285,7 +287,7 @@ static cf_status group_strong(grouping *g, cf_error *err)
 {
     size_t strong[STRONG_MAX], member[STRONG_MAX];
     bool is_in[STRONG_MAX] = {false};
-    size_t n = list_strong(g->w->out, strong);
+    size_t n = list_strong(g->of, strong);
     for (size_t i = 0; i < n; i++) {
         size_t k = 1;
         member[0] = strong[i];
@@ -299,7 +301,7 @@ static cf_status group_strong(grouping *g, cf_error *err)
                 is_in[j] = true;
             }
         }
-        if (k > 1 && g->w->out->n_group < CF_INFLUENCE_GROUPS_MAX) {
+        if (k > 1 && g->n_found < CF_PART_GROUPS_MAX) {
             CF_TRY(add_group(g, CF_GROUP_BOTH, member, k, k, err));
         }
     }
@@ -308,29 +310,31 @@ static cf_status group_strong(grouping *g, cf_error *err)
 
 /* ---- all ---------------------------------------------------------------- */
 
+static bool is_weak(const cf_part_effect *e)
+{
+    return e->is_known && fabs(e->delta) < weak_nats;
+}
+
 /* Those that lie in no other weak one. */
 static void list_weak(grouping *g)
 {
-    const cf_influence *v = g->w->out;
-    for (size_t i = 0; i < v->n_row; i++) {
-        bool is_weak = v->row[i].has_delta && fabs(v->row[i].delta) < weak_nats;
-        for (size_t k = 0; is_weak && k < v->n_row; k++) {
-            is_weak = !(v->row[k].has_delta && fabs(v->row[k].delta) < weak_nats &&
-                        cf_part_contains(&v->row[k].part, &v->row[i].part));
+    const cf_part_effect *v = g->of->effect;
+    for (size_t i = 0; i < g->of->n; i++) {
+        bool is_listed = is_weak(&v[i]);
+        for (size_t k = 0; is_listed && k < g->of->n; k++) {
+            is_listed = !(is_weak(&v[k]) && cf_part_contains(v[k].part, v[i].part));
         }
-        if (is_weak) {
+        if (is_listed) {
             g->weak[g->n_weak++] = i;
         }
     }
 }
 
-cf_status cf_influence__group(cf_influence_work *w, cf_error *err)
+cf_status cf_part_groups_find(cf_part_group out[CF_PART_GROUPS_MAX], size_t *n_out,
+                              const cf_part_grouping *of, cf_error *err)
 {
-    size_t n = w->out->n_row + 1;
-    grouping g = {.w = w};
-    if (w->o->has_no_groups || w->o->keeps_positions || w->o->change == CF_CHANGE_SWAP) {
-        return CF_OK;
-    }
+    size_t n = of->n + 1;
+    grouping g = {.of = of, .found = out};
     g.weak = cf_calloc(n, sizeof *g.weak);
     g.scratch = cf_calloc(n + 1, sizeof *g.scratch);
     cf_status st = g.weak != NULL && g.scratch != NULL ? CF_OK : no_memory(err);
@@ -339,6 +343,7 @@ cf_status cf_influence__group(cf_influence_work *w, cf_error *err)
         st = group_weak(&g, err);
     }
     CF_THEN(st, group_strong(&g, err));
+    *n_out = st == CF_OK ? g.n_found : 0;
     cf_free(g.weak);
     cf_free(g.scratch);
     return st;

@@ -1,7 +1,7 @@
 /*
  * text_plan.c - tokens that agree with a text, and the sum over them.
  */
-#include "tui/study/ask/text_plan.h"
+#include "templates/text_plan.h"
 
 #include <math.h>
 #include <string.h>

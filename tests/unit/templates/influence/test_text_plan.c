@@ -8,8 +8,8 @@
 
 #include "core/base/alloc.h"
 #include "templates/open.h"
+#include "templates/text_plan.h"
 #include "tests/support/program.h"
-#include "tui/study/ask/text_plan.h"
 
 static cf_engine *engine;
 static cf_text_pieces pieces;

@@ -20,8 +20,8 @@
  * Threads:  constant after it was made.
  * Memory:   lives in the arena given.
  */
-#ifndef CF_TUI_STUDY_ASK_TEXT_PLAN_H
-#define CF_TUI_STUDY_ASK_TEXT_PLAN_H
+#ifndef CF_TEMPLATES_TEXT_PLAN_H
+#define CF_TEMPLATES_TEXT_PLAN_H
 
 #include "core/api/constraint.h"
 #include "core/base/arena.h"
