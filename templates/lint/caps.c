@@ -113,7 +113,7 @@ static cf_status system_role(cf_prober *p, cf_cap *out, cf_error *err)
     CF_TRY(cf_probe(p, "su", CF_PROBE_GENERATE, &s, err));
     size_t from = cf_shot_find(&s, CF_PROBE_SYSTEM) + strlen(CF_PROBE_SYSTEM);
     size_t to = cf_shot_find(&s, CF_PROBE_USER);
-    if (to != SIZE_MAX && from < to && is_no_turn_end(s.render.prompt.text, from, to)) {
+    if (to != SIZE_MAX && from <= to && is_no_turn_end(s.render.prompt.text, from, to)) {
         *out = CF_CAP_MERGED;
     }
     cf_shot_free(p, &s);

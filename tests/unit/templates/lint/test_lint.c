@@ -4,6 +4,7 @@
  */
 #include "tests/support/t.h"
 #include "templates/builtin.h"
+#include "templates/lint_output.h"
 #include "templates/template_lint.h"
 #include "tests/support/fault.h"
 
@@ -132,6 +133,141 @@ static void test_rules__find_what_was_planted(void **state)
           "{{- bos_token }}{%- set x = [] %}{%- set y = x.append(1) %}");
     finds("I007", "{{- bos_token }}", "{{- bos_token + strftime_now('%d') }}");
     finds("I008", "{{- bos_token }}", "{{- bos_token ~ date_string }}");
+}
+
+static void is_silent(const char *rule, const char *was, const char *is)
+{
+    cf_arena arena;
+    cf_lint_report r;
+    char *source = planted(was, is);
+    lint(source, &arena, &r);
+    if (has_rule(&r, rule)) {
+        fail_msg("%s is found in: %s", rule, source);
+    }
+    cf_arena_deinit(&arena);
+    free(source);
+}
+
+/* What is nearly a fault, on both sides. */
+static void test_rules__nearly(void **state)
+{
+    (void)state;
+    static const char role[] = "'<|im_start|>' + message.role + '\\n'";
+    static const char begin[] = "{{- '<|im_start|>' + message.role + '\\n' }}\n";
+    finds("W003", role, "'<|' + ('user' if message.role == 'tool' else message.role) + '|>\\n'");
+    is_silent("W003", role,
+              "'<|' + ('users' if message.role == 'tool' else message.role) + '|>\\n'");
+    is_silent("W003", role,
+              "'<|' + ('superuser' if message.role == 'tool' else message.role) + '|>\\n'");
+    finds("E010", role, "'<' + message.role[:2] + '>\\n'");
+    is_silent("E010", role, "'<' + message.role[:1] + '>\\n'");
+    finds("E010", role, "'[' + message.role[:2] | upper + ']\\n'");
+    is_silent("E010", role, "'[' + message.role[:2] + ']\\n'");
+    finds("I007", begin,
+          "{%- if message.role == 'tool' %}{{- strftime_now('%d') }}{%- endif %}"
+          "{{- '<|im_start|>' + message.role + '\\n' }}\n");
+}
+
+/* A mark that is made of a role is found where the role is written. */
+static void test_finding__where_a_mark_is_glued(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    size_t n = 0;
+    uint32_t line = 1;
+    char *source = planted("'<|im_start|>' + message.role + '\\n'", "'<|' + message.role + '|>'");
+    for (const char *p = source, *end = strstr(source, "'<|' + message"); p < end; p++) {
+        line += *p == '\n';
+    }
+    lint(source, &arena, &r);
+    for (size_t i = 0; i < r.n; i++) {
+        if (strcmp(r.v[i].rule, "E010") == 0) {
+            assert_int_equal(r.v[i].line, line);
+            n++;
+        }
+    }
+    assert_true(n > 0);
+    cf_arena_deinit(&arena);
+    free(source);
+}
+
+/* A report of three findings: of a whole template, of a line, of a place. */
+static void put_three(const char *format, cf_buf *out)
+{
+    static const char *const ids[] = {"E001", "E003", "W007"};
+    static const uint32_t at[][2] = {{0, 0}, {1, 0}, {7, 3}};
+    cf_lint_finding v[3];
+    cf_arena arena;
+    cf_lint_report r;
+    lint(clean, &arena, &r);
+    memset(v, 0, sizeof v);
+    for (size_t i = 0; i < 3; i++) {
+        v[i] = (cf_lint_finding){.rule = ids[i],
+                                 .line = at[i][0],
+                                 .col = at[i][1],
+                                 .message = cf_str_from("m"),
+                                 .effect = "e",
+                                 .fix = "f"};
+    }
+    r.v = v;
+    r.n = 3;
+    cf_lint_output o = {.format = cf_lint_format_find(format), .out = out};
+    cf_lint_output_begin(&o);
+    cf_lint_output_one(&o, "t.jinja", &r);
+    cf_lint_output_end(&o);
+    assert_false(out->failed);
+    cf_arena_deinit(&arena);
+}
+
+static void test_output__places(void **state)
+{
+    (void)state;
+    static const int want[][2] = {{1, 0}, {1, 0}, {7, 3}};
+    cf_buf out = CF_BUF_INIT;
+    cf_error err;
+    json_t *v;
+    put_three("sarif", &out);
+    T_OK(cf_json_read(&v, out.p, out.n, &err), err);
+    const json_t *run = json_array_get(json_object_get(v, "runs"), 0);
+    const json_t *results = json_object_get(run, "results");
+    assert_int_equal(json_array_size(results), 3);
+    for (size_t i = 0; i < 3; i++) {
+        int line = 0, col = 0;
+        json_t *one = json_array_get(results, i);
+        assert_int_equal(json_unpack(one, "{s:[{s:{s:{s:i, s?i}}}]}", "locations",
+                                     "physicalLocation", "region", "startLine", &line,
+                                     "startColumn", &col),
+                         0);
+        assert_int_equal(line, want[i][0]);
+        assert_int_equal(col, want[i][1]);
+    }
+    json_decref(v);
+    cf_buf_reset(&out);
+    put_three("table", &out);
+    assert_non_null(strstr(cf_buf_cstr(&out), "| E001 E003 W007 |"));
+    cf_buf_deinit(&out);
+}
+
+/* A system text is merged where only blanks, or nothing, part it from the user's. */
+static void test_caps__merged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *between;
+        cf_cap want;
+    } rows[] = {{"", CF_CAP_MERGED}, {" \n", CF_CAP_MERGED}, {"|", CF_CAP_YES}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char source[128];
+        cf_arena arena;
+        cf_lint_report r;
+        snprintf(source, sizeof source,
+                 "{%% for m in messages %%}{{ m.content }}{{ '%s' }}{%% endfor %%}",
+                 i == 1 ? " \\n" : rows[i].between);
+        lint(source, &arena, &r);
+        assert_int_equal(r.caps.system, rows[i].want);
+        cf_arena_deinit(&arena);
+    }
 }
 
 /* A guarded variable is a switch, not a fault. */
@@ -558,6 +694,10 @@ int main(void)
         cmocka_unit_test(test_clean__no_finding),
         cmocka_unit_test(test_rules__find_what_was_planted),
         cmocka_unit_test(test_i008__guards_are_understood),
+        cmocka_unit_test(test_rules__nearly),
+        cmocka_unit_test(test_finding__where_a_mark_is_glued),
+        cmocka_unit_test(test_output__places),
+        cmocka_unit_test(test_caps__merged),
         cmocka_unit_test(test_finding__place_and_context),
         cmocka_unit_test(test_i007__only_a_date_that_is_written),
         cmocka_unit_test(test_because__the_condition_is_named),
