@@ -149,6 +149,27 @@ static void test_list__all_stores(void **state)
     cf_model_places_deinit(&p);
 }
 
+/* Every model that is listed is offered for its name with a letter left out. */
+static void test_list__each_is_suggested(void **state)
+{
+    (void)state;
+    cf_model_places p = {0};
+    cf_error err = {0};
+    T_OK(cf_model_places_list(&p, &err), err);
+    assert_true(p.n > 1);
+    for (size_t i = 0; i < p.n; i++) {
+        char typo[128];
+        size_t n = strlen(p.v[i].name);
+        snprintf(typo, sizeof typo, "%.*s%s", (int)n - 2, p.v[i].name, p.v[i].name + n - 1);
+        err = (cf_error){0};
+        T_FAILS(cf_model_place_suggest(typo, CF_ENOTFOUND, &err), CF_ENOTFOUND);
+        if (strstr(err.text, p.v[i].name) == NULL) {
+            fail_msg("%s: '%s' does not offer %s", typo, err.text, p.v[i].name);
+        }
+    }
+    cf_model_places_deinit(&p);
+}
+
 static void test_door__by_name(void **state)
 {
     (void)state;
@@ -160,8 +181,11 @@ static void test_door__by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find__known),   cmocka_unit_test(test_find__environment),
-        cmocka_unit_test(test_find__refused), cmocka_unit_test(test_list__all_stores),
+        cmocka_unit_test(test_find__known),
+        cmocka_unit_test(test_find__environment),
+        cmocka_unit_test(test_find__refused),
+        cmocka_unit_test(test_list__all_stores),
+        cmocka_unit_test(test_list__each_is_suggested),
         cmocka_unit_test(test_door__by_name),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
