@@ -221,11 +221,20 @@ const char *cf_inside(confab *c, const char *request, cf_error *err);
  * What the last reply depends on: each part of its prompt is left out in turn, and the
  * reply's tokens are scored again:
  *   {"with": the natural logarithm of their likelihood after the whole prompt,
- *    "parts": [{"kind","index","message","without","delta"}]}
- * delta = without - with: below zero, the part made the reply likelier.  A part that the
- * template cannot render without has "why" instead of numbers.  `by` names the kinds,
- * "message", "tool", "sentence" or "word", with commas (NULL: "message,tool"); "message"
- * is the index of a sentence's or word's, one whose content is a text.
+ *    "forced": tokens that the constraint decided; absent for a free reply,
+ *    "parts": [{"kind","index","message","path","line","column","without","delta",
+ *               "emptied"}],
+ *    "groups": [{"kind","need","parts": indices into "parts","delta"}]}
+ * delta = without - with: below zero, the part made the reply likelier.  A part that
+ * cannot be left out has "why" instead of numbers; "emptied" is true for a message that
+ * the template wants, so that only its content was left out.  `by` names the kinds,
+ * "message", "tool", "sentence", "word", "field" (of a tool, with its "path") or
+ * "template" (what it writes at "line" and "column"), with commas (NULL:
+ * "message,tool"); "message" is the index of a sentence's or word's.
+ * A group has an effect that its parts do not show alone, and delta is that of all of
+ * them together: of "either" each suffices, of "both" all are needed, of "some" `need`.
+ * A reply under a constraint (cf_constrain) is scored under it: a token counts with its
+ * share of what was allowed, and one that was not drawn as certain.
  * docs/study.md says where such numbers mislead, and what else `confab influence` does.
  * CF_EINVAL if the conversation does not end with that reply, CF_EUNSUPPORTED for a server.
  */

@@ -142,6 +142,7 @@ static void free_all(confab *c)
     cf_conversation_free(c->conv);
     json_decref(c->tools);
     cf_constraint_vocab_free(c->vocab);
+    cf_grammar_free(c->kept.grammar != c->grammar ? c->kept.grammar : NULL);
     cf_grammar_free(c->grammar);
     cf_opened_close(&c->opened);
     free_buffers(c);
@@ -210,8 +211,9 @@ cf_status cf_constrain(confab *c, const char *spec, cf_error *err)
     if (spec != NULL) {
         CF_TRY(cf_easy__grammar(c, spec, &grammar, err));
     }
-    cf_grammar_free(c->grammar);
+    cf_grammar *was = c->grammar;
     c->grammar = grammar;
+    cf_easy__drop_grammar(c, was);
     return CF_OK;
 }
 

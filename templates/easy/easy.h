@@ -5,9 +5,10 @@
  *  1. `conv` always exists, with `tools` as its preface and the roles of the
  *     template.
  *  2. tool[i] has the function of the i-th declaration in `tools`.
- *  3. A text that a function returned is in the buffer of that function and
+ *  3. kept.grammar is `grammar` or a grammar that only the kept reply has.
+ *  4. A text that a function returned is in the buffer of that function and
  *     changes only in that function.
- *  4. `is_answering` is set while cf_chat(), cf_score_text(), cf_inside() or
+ *  5. `is_answering` is set while cf_chat(), cf_score_text(), cf_inside() or
  *     cf_influence() runs; every function of confab.h that takes a handle asks cf_easy__may() first.
  */
 #ifndef CF_TEMPLATES_EASY_EASY_H
@@ -28,13 +29,20 @@ typedef struct cf_easy_tool {
     void *user;
 } cf_easy_tool;
 
+enum {
+    CF_TOKEN_HELD = 1, /* drawn under the constraint, or forced by it */
+    CF_TOKEN_GIVEN = 2 /* not drawn */
+};
+
 /* The tokens of the last reply. */
 typedef struct cf_easy_reply {
     cf_buf tokens; /* the members of cf_alternatives()'s array */
     cf_token *ids; /* [n], the prompt's first */
     size_t n, cap, n_prompt;
-    bool is_whole; /* false: memory ran out for one of them */
-    cf_uuid at;    /* its turn; nil until it is in the conversation */
+    cf_buf how;          /* [n - n_prompt] bits of CF_TOKEN_HELD and CF_TOKEN_GIVEN */
+    cf_grammar *grammar; /* that held tokens were drawn under; NULL: it was free */
+    bool is_whole;       /* false: memory ran out for one of them */
+    cf_uuid at;          /* its turn; nil until it is in the conversation */
 } cf_easy_reply;
 
 struct confab {
@@ -88,15 +96,19 @@ cf_status cf_easy__message(json_t **out, const char *role, const char *text, cf_
  * `to`; NULL, and `to` as it was, where st is a failure. */
 const char *cf_easy__finish(cf_buf *made, cf_buf *to, cf_status st);
 
+/* Releases a grammar that is neither the handle's nor the kept reply's any more. */
+void cf_easy__drop_grammar(const confab *c, cf_grammar *grammar);
+
 /* Around work that cf_interrupt() ends. */
 void cf_easy__begin(confab *c);
 void cf_easy__end(confab *c);
 
 /* Keep what a reply begins with, and its next token, whose JSON is put into *json until
  * the next one comes. */
-void cf_easy__begin_reply(cf_easy_reply *r, const cf_chat_event *prompt);
+void cf_easy__begin_reply(confab *c, const cf_chat_event *prompt);
 cf_status cf_easy__keep_token(cf_easy_reply *r, const cf_tokenizer *tok, const cf_chat_event *event,
                               cf_str *json);
+/* All but the grammar. */
 void cf_easy__deinit_reply(cf_easy_reply *r);
 
 #endif

@@ -75,7 +75,7 @@ static void on_event(const cf_chat_event *event, void *ud)
     confab *c = ud;
     switch (event->kind) {
     case CF_CHAT_PROMPT:
-        cf_easy__begin_reply(&c->kept, event);
+        cf_easy__begin_reply(c, event);
         break;
     case CF_CHAT_TOKEN:
         tell_token(c, event);

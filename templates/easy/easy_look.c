@@ -20,9 +20,21 @@ static bool keep_id(cf_easy_reply *r, cf_token id)
     return true;
 }
 
-void cf_easy__begin_reply(cf_easy_reply *r, const cf_chat_event *prompt)
+void cf_easy__drop_grammar(const confab *c, cf_grammar *grammar)
 {
+    if (grammar != c->grammar && grammar != c->kept.grammar) {
+        cf_grammar_free(grammar);
+    }
+}
+
+void cf_easy__begin_reply(confab *c, const cf_chat_event *prompt)
+{
+    cf_easy_reply *r = &c->kept;
+    cf_grammar *was = r->grammar;
+    r->grammar = c->grammar;
+    cf_easy__drop_grammar(c, was);
     cf_buf_restart(&r->tokens);
+    cf_buf_restart(&r->how);
     r->n = 0;
     r->at = (cf_uuid){{0}};
     r->is_whole = true;
@@ -69,7 +81,9 @@ cf_status cf_easy__keep_token(cf_easy_reply *r, const cf_tokenizer *tok, const c
     const cf_chat_token *t = &event->token;
     cf_error ignored;
     cf_jw w;
-    r->is_whole = r->is_whole && keep_id(r, t->id);
+    cf_buf_addc(&r->how,
+                (char)((t->is_held ? CF_TOKEN_HELD : 0) | (t->is_forced ? CF_TOKEN_GIVEN : 0)));
+    r->is_whole = r->is_whole && keep_id(r, t->id) && !r->how.failed;
     cf_buf_adds(&r->tokens, r->tokens.n != 0 ? "," : "");
     size_t at = r->tokens.n;
     cf_jw_init(&w, &r->tokens);
@@ -96,8 +110,8 @@ cf_status cf_easy__keep_token(cf_easy_reply *r, const cf_tokenizer *tok, const c
 void cf_easy__deinit_reply(cf_easy_reply *r)
 {
     cf_buf_deinit(&r->tokens);
+    cf_buf_deinit(&r->how);
     cf_free(r->ids);
-    *r = (cf_easy_reply){.n = 0};
 }
 
 /* ---- what is shown ------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "templates/part_group.h"
+#include "templates/prompt_part.h"
 
 /* Where more than a few are needed to lose it, what is missed is a prompt. */
 enum { WEAK_GROUPS = 3, STRONG_MAX = 6, MEMBERS_MAX = 4 };

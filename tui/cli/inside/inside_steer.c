@@ -52,7 +52,7 @@ static cf_status read_prompt(making *m, const json_t *v, cf_inside_ask *out, cf_
     }
     const cf_part_context context = {.messages = json_object_get(v, "messages"),
                                      .tools = json_object_get(v, "tools")};
-    CF_TRY(cf_study_render(e, &context, &m->arena, &prompt, err));
+    CF_TRY(cf_part_context_render(e->backend, &context, NULL, &m->arena, &prompt, err));
     CF_TRY(cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0), e->tok, &m->arena, err));
     return take_list(m, &list, out, err);
 }

@@ -422,14 +422,6 @@ void cf_study_own_deinit(cf_study_own *own)
     *own = (cf_study_own){.backend = NULL};
 }
 
-/* ---- prompts ------------------------------------------------------------ */
-
-cf_status cf_study_render(const cf_study_engine *engine, const cf_part_context *context,
-                          cf_arena *arena, cf_prompt *out, cf_error *err)
-{
-    return cf_part_context_render(engine->backend, context, NULL, arena, out, err);
-}
-
 json_t *cf_study_context_json(const cf_part_context *c)
 {
     json_t *v = json_object();

@@ -125,10 +125,6 @@ const char *cf_prompt_match_name(cf_prompt_match match);
 cf_prompt_match cf_study_case_match(const cf_study_case *c, const cf_prompt *prompt,
                                     const cf_token_list *tokens, cf_buf *why);
 
-/* The prompt of a context, by the engine's own template. */
-CF_MUST_USE cf_status cf_study_render(const cf_study_engine *engine, const cf_part_context *context,
-                                      cf_arena *arena, cf_prompt *out, cf_error *err);
-
 /* The context as an object with messages, tools and variables; a new
  * reference, NULL when memory ran out. */
 json_t *cf_study_context_json(const cf_part_context *context);

@@ -98,7 +98,8 @@ static cf_status find_groups(cf_influence_work *w, cf_error *err)
 static cf_status make(cf_influence_work *w, cf_error *err)
 {
     cf_influence *out = w->out;
-    CF_TRY(cf_study_render(w->engine, &w->context, &out->arena, &out->prompt, err));
+    CF_TRY(cf_part_context_render(w->engine->backend, &w->context, NULL, &out->arena, &out->prompt,
+                                  err));
     CF_TRY(cf_influence__aim(w, err));
     CF_TRY(cf_influence__match(out, w->c, &out->tokens, err));
     CF_TRY(cf_influence__list(out, &w->context, w->o, err));

@@ -20,7 +20,7 @@
 #ifndef CF_TUI_STUDY_INFLUENCE_INFLUENCE_H
 #define CF_TUI_STUDY_INFLUENCE_INFLUENCE_H
 
-#include "templates/part_group.h"
+#include "templates/prompt_part.h"
 #include "tui/study/ask/study_case.h"
 #include "tui/study/ask/study_score.h"
 

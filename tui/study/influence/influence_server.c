@@ -186,7 +186,8 @@ cf_status cf_influence__by_server(cf_influence *out, const cf_study_case *c,
                        "a server is given texts: neutral tokens and kept "
                        "positions need a local model");
     }
-    CF_TRY(cf_study_render(engine, &a.context, &out->arena, &out->prompt, err));
+    CF_TRY(
+        cf_part_context_render(engine->backend, &a.context, NULL, &out->arena, &out->prompt, err));
     CF_TRY(cf_influence__match(out, c, NULL, err));
     CF_TRY(cut_prompt(out, err));
     CF_TRY(cf_study_score_text(scorer, out->prompt.text, c->reply, &out->arena, &whole, err));

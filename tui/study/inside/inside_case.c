@@ -264,7 +264,7 @@ cf_status cf_inside_case_ids(cf_inside_case *c, const cf_token *ids, size_t n, c
 cf_status cf_inside_case_make(cf_inside_case *c, cf_error *err)
 {
     const cf_part_context context = cf_study_context_of(&c->c);
-    CF_TRY(cf_study_render(&c->engine, &context, &c->arena, &c->prompt, err));
+    CF_TRY(cf_part_context_render(c->engine.backend, &context, NULL, &c->arena, &c->prompt, err));
     CF_TRY(check_prompt(c, err));
     CF_TRY(cf_study_reply_tokens(&c->c, &c->engine, &c->prompt, &c->tokens, &c->reply, &c->n_reply,
                                  &c->arena, err));

@@ -195,7 +195,7 @@ static cf_status render_line(const choosing *f, const json_t *tools, cf_arena *a
     cf_prompt prompt;
     cf_token_list list;
     context.tools = tools;
-    CF_TRY(cf_study_render(&c->engine, &context, arena, &prompt, err));
+    CF_TRY(cf_part_context_render(c->engine.backend, &context, NULL, arena, &prompt, err));
     CF_TRY(cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0), c->engine.tok, arena, err));
     size_t n = f->n_line - c->n_prompt;
     *line = cf_arena_calloc(arena, list.n + n + 1, sizeof **line);

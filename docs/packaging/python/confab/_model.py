@@ -333,11 +333,13 @@ class Model:
 
     def influence(self, by: str = "message,tool") -> dict[str, Any]:
         """What the last reply depends on: each part left out in turn, which are those
-        of the kinds "message", "tool", "sentence" and "word".
+        of the kinds "message", "tool", "sentence", "word", "field" and "template".
 
-        {"with": log-likelihood, "parts": [{"kind", "index", "without", "delta"}]}; below
-        zero the part made the reply likelier.  A sentence or word also has the index of
-        its "message".
+        {"with": log-likelihood, "parts": [{"kind", "index", "without", "delta"}],
+        "groups": [{"kind", "need", "parts", "delta"}]}; below zero the part made the reply
+        likelier.  A sentence or word also has the index of its "message", a field its
+        "path".  A group's "parts" are indices: their effect shows only together.  A reply
+        under a constraint is scored under it, and "forced" tokens had no alternative.
         """
         return self._json(lib.cf_influence, _text.text(by, "by"))
 

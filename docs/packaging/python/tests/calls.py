@@ -113,8 +113,32 @@ def check_inside(model):
     assert [p["kind"] for p in words] == ["sentence", "word", "word", "word"]
     assert [(p["message"], p["index"]) for p in words[1:]] == [(0, 0), (0, 1), (0, 2)]
     assert raises(confab.Error, model.influence, by="letter").code == 9
+    assert found["groups"] == [] and "forced" not in found
+    model.messages = []
+    prompt = model.prompt("Which?").text
+    p = {letter: math.exp(model.score(prompt, letter)["sum"]) for letter in "ab"}
+    model.constrain({"regex": "[ab]"})
+    reply = model.chat("Which?").text
+    model.constrain(None)
+    found = model.influence()
+    assert abs(found["with"] - math.log(p[reply] / sum(p.values()))) < 1e-3, found
+    assert found["forced"] == 0
     model.messages = [{"role": "user", "content": "Hi"}]
     assert raises(confab.Error, model.influence).code == 9
+
+
+def check_groups(model):
+    """A call needs its question and its declaration."""
+    model.messages = []
+    model.system("Be brief.")
+    model.set("max_tokens", 1)
+    assert model.chat("What is 12 times 7?").raw == "<tool_call>"
+    found = model.influence()
+    (group,) = found["groups"]
+    assert group["kind"] == "both" and group["delta"] < -3
+    assert [found["parts"][i]["kind"] for i in sorted(group["parts"])] == ["message", "tool"]
+    model.set("max_tokens", 0)
+    model.system(None)
 
 
 def check_tools(model):
@@ -221,6 +245,7 @@ def main():
         check_async(model)
         check_callbacks(model)
         check_tools(model)
+        check_groups(model)
     with tempfile.TemporaryDirectory() as folder:
         check_interrupt(folder)
     assert raises(confab.Error, confab.open, "/no/such.gguf").code == 5

@@ -3,6 +3,7 @@
  * inside of the model.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/api/bundled.h"
@@ -171,6 +172,132 @@ static void test_influence__of_parts(void **state)
     cf_close(c);
 }
 
+/* The likelihood of a text after a prompt. */
+static double score_of(confab *c, const char *prompt, const char *text)
+{
+    cf_error err = {.text = ""};
+    json_t *v = read_json(cf_score_text(c, prompt, text, &err));
+    double sum = number(v, "sum");
+    json_decref(v);
+    return sum;
+}
+
+static char *prompt_of(confab *c, const char *message)
+{
+    cf_error err = {.text = ""};
+    json_t *v = read_json(cf_inspect(c, message, &err));
+    char *text = strdup(json_string_value(json_object_get(v, "text")));
+    json_decref(v);
+    return text;
+}
+
+/* The share of "a" in what the constraint lets through: "a" or "b". */
+static double share_of_a(confab *c, const char *prompt)
+{
+    double a = score_of(c, prompt, "a"), b = score_of(c, prompt, "b");
+    return a - log(exp(a) + exp(b));
+}
+
+static void test_influence__under_a_constraint(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    confab *c = open_bundled();
+    char *without = prompt_of(c, "Which?");
+    T_OK(cf_set_system(c, "The letter is a.", &err), err);
+    char *with = prompt_of(c, "Which?");
+    T_OK(cf_constrain(c, "{\"regex\":\"[ab]\"}", &err), err);
+    const char *reply = cf_chat(c, "Which?", &err);
+    assert_non_null(reply);
+    bool is_a = reply[0] == 'a';
+    T_OK(cf_constrain(c, "{\"regex\":\"[0-9]\"}", &err), err); /* of later replies */
+    for (int i = 0; i < 2; i++) {
+        json_t *all = read_json(cf_influence(c, "message", &err));
+        const json_t *parts = json_object_get(all, "parts");
+        double p = share_of_a(c, with), q = share_of_a(c, without);
+        p = is_a ? p : log1p(-exp(p));
+        q = is_a ? q : log1p(-exp(q));
+        assert_true(fabs(number(all, "with") - p) < 1e-3);
+        assert_true(fabs(number(json_array_get(parts, 0), "without") - q) < 1e-3);
+        assert_int_equal((int)number(all, "forced"), 0);
+        json_decref(all);
+        T_OK(cf_constrain(c, NULL, &err), err);
+    }
+    /* A free reply after it is scored freely. */
+    T_OK(cf_set(c, "alternatives", "1", &err), err);
+    assert_non_null(cf_chat(c, "Hello", &err));
+    json_t *tokens = read_json(cf_alternatives(c, &err));
+    json_t *all = read_json(cf_influence(c, "", &err));
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        sum += log(number(json_array_get(tokens, i), "p_raw"));
+    }
+    assert_true(fabs(number(all, "with") - sum) < 1e-3);
+    assert_null(json_object_get(all, "forced"));
+    json_decref(tokens);
+    json_decref(all);
+    free(with);
+    free(without);
+    cf_close(c);
+}
+
+/* Where the constraint leaves one text only, the reply is certain. */
+static void test_influence__of_forced_tokens(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    confab *c = open_bundled();
+    T_OK(cf_constrain(c, "{\"choices\":[\"The answer is four.\"]}", &err), err);
+    assert_non_null(cf_chat(c, "Hello", &err));
+    json_t *all = read_json(cf_influence(c, NULL, &err));
+    assert_true(fabs(number(all, "with")) < 1e-6);
+    assert_true(number(all, "forced") > 0);
+    json_decref(all);
+    cf_close(c);
+}
+
+/* A call needs its question and its declaration: together they are worth what the reply
+ * loses without both. */
+static void test_influence__of_a_group(void **state)
+{
+    (void)state;
+    cf_error err = {.text = ""};
+    confab *c = open_bundled();
+    T_OK(cf_set_system(c, "Be brief.", &err), err);
+    char *without = prompt_of(c, NULL);
+    T_OK(cf_add_tool(c,
+                     "{\"name\":\"get_weather\",\"description\":\"Weather at a place.\","
+                     "\"parameters\":{\"type\":\"object\",\"properties\":{\"location\":"
+                     "{\"type\":\"string\"}}}}",
+                     NULL, NULL, &err),
+         err);
+    T_OK(cf_set(c, "max_tokens", "1", &err), err);
+    assert_non_null(cf_chat(c, "What is the weather in Oslo?", &err));
+    json_t *all = read_json(cf_influence(c, "message,tool,field", &err));
+    const json_t *parts = json_object_get(all, "parts");
+    const json_t *groups = json_object_get(all, "groups"), *g = json_array_get(groups, 0);
+    assert_int_equal(json_array_size(groups), 1);
+    assert_true(cf_str_is(cf_json_get_str(g, "kind"), "both"));
+    const json_t *members = json_object_get(g, "parts");
+    assert_int_equal(json_array_size(members), 2);
+    bool has_question = false, has_tool = false;
+    for (size_t i = 0; i < 2; i++) {
+        json_int_t at = json_integer_value(json_array_get(members, i));
+        has_question = has_question || at == 1;
+        has_tool = has_tool ||
+                   cf_str_is(cf_json_get_str(json_array_get(parts, (size_t)at), "kind"), "tool");
+    }
+    assert_true(has_question && has_tool);
+    double both = score_of(c, without, "<tool_call>");
+    assert_true(fabs(number(all, "with") + number(g, "delta") - both) < 1e-3);
+    /* A field says which it is. */
+    const json_t *field = json_array_get(parts, json_array_size(parts) - 1);
+    assert_true(cf_str_is(cf_json_get_str(field, "path"), "parameters.location"));
+    json_decref(all);
+    free(without);
+    cf_close(c);
+}
+
 /* The likelihood of a text is the product of its parts'. */
 static void test_score__adds_up(void **state)
 {
@@ -275,6 +402,9 @@ int main(void)
         cmocka_unit_test(test_alternatives__of_each_token),
         cmocka_unit_test(test_alternatives__are_heard),
         cmocka_unit_test(test_influence__of_parts),
+        cmocka_unit_test(test_influence__under_a_constraint),
+        cmocka_unit_test(test_influence__of_forced_tokens),
+        cmocka_unit_test(test_influence__of_a_group),
         cmocka_unit_test(test_score__adds_up),
         cmocka_unit_test(test_inside__of_the_last_reply),
         cmocka_unit_test(test_script__is_not_looked_into),
