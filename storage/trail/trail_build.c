@@ -476,6 +476,13 @@ int64_t trail_int(const json_t *obj, const char *key)
                                        : 0;
 }
 
+/* So bounded that sums over a file, and differences of them, are numbers. */
+int64_t trail_tokens(const json_t *obj, const char *key)
+{
+    const int64_t max = INT64_C(1) << 40, n = trail_int(obj, key);
+    return n > max ? max : n < -max ? -max : n;
+}
+
 const json_t *trail_get(const json_t *obj, ...)
 {
     va_list keys;
@@ -510,12 +517,12 @@ bool trail_begins_with(cf_str s, const char *const *heads)
 
 cf_trail_usage trail_usage(const json_t *u, const trail_usage_keys *k)
 {
-    int64_t input = trail_int(u, k->input);
+    int64_t input = trail_tokens(u, k->input);
     cf_trail_usage x = {.input = input,
-                        .cache_read = trail_int(u, k->cache_read),
-                        .cache_creation = trail_int(u, k->cache_creation),
-                        .output = trail_int(u, k->output),
-                        .reasoning = trail_int(u, k->reasoning)};
+                        .cache_read = trail_tokens(u, k->cache_read),
+                        .cache_creation = trail_tokens(u, k->cache_creation),
+                        .output = trail_tokens(u, k->output),
+                        .reasoning = trail_tokens(u, k->reasoning)};
     x.input -= k->has_cache ? x.cache_read + x.cache_creation : 0;
     x.output += (k->lacks_reasoning ? x.reasoning : 0) - (k->is_total ? input : 0);
     return x;

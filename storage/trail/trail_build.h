@@ -134,6 +134,8 @@ int64_t trail_time(const json_t *obj, const char *key);
 void trail_seen(trail_reader *r, int64_t ms);
 
 int64_t trail_int(const json_t *obj, const char *key);
+/* The same for a count of tokens: at most 2^40 from 0. */
+int64_t trail_tokens(const json_t *obj, const char *key);
 /* obj[a][b] ..., the last argument NULL. */
 const json_t *trail_get(const json_t *obj, ...);
 bool trail_is(const json_t *obj, const char *key, const char *value);

@@ -54,8 +54,8 @@ static void put_usage(trail_reader *r, trail_lane *lane, cf_trail_message *m, co
     const json_t *u = json_object_get(part, "tokens"), *cache = json_object_get(u, "cache");
     cf_trail_step *s = trail_step(r, lane, m);
     s->used = trail_usage(u, &keys);
-    s->used.cache_read = trail_int(cache, "read");
-    s->used.cache_creation = trail_int(cache, "write");
+    s->used.cache_read = trail_tokens(cache, "read");
+    s->used.cache_creation = trail_tokens(cache, "write");
     s->stop = trail_json_str(r, part, "reason");
 }
 

@@ -154,8 +154,8 @@ static void put_notes(trail_reader *r, cf_trail_step *s, cf_str findings,
         *note = (cf_trail_note){.kind = trail_json_str(r, one, "kind"),
                                 .text = trail_json_str(r, one, "text"),
                                 .message = at < n ? path[at] : NULL,
-                                .had = trail_int(one, "before"),
-                                .kept = trail_int(one, "now")};
+                                .had = trail_tokens(one, "before"),
+                                .kept = trail_tokens(one, "now")};
     }
     const cf_trail_message *m = s->message;
     if (m != NULL && m->text.n == 0 && m->n_calls == 0) {

@@ -300,6 +300,38 @@ static void test_trail__fates(void **state)
     cf_trails_deinit(&trails);
 }
 
+/* Counts of tokens that are no counts neither overflow nor wrap around. */
+static void test_trail__huge_counts(void **state)
+{
+    (void)state;
+    cf_trails trails;
+    cf_trail_findings found;
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_adds(&text, "{\"type\":\"session_meta\",\"payload\":{\"id\":\"x\"}}\n");
+    for (int i = 0; i < 40; i++) {
+        const char *n = i % 2 == 0 ? "9223372036854775807" : "-9223372036854775808";
+        cf_buf_addf(&text,
+                    "{\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":{"
+                    "\"total_token_usage\":{\"input_tokens\":%s,\"output_tokens\":%s},"
+                    "\"last_token_usage\":{\"input_tokens\":9223372036854775807,"
+                    "\"cached_input_tokens\":-9223372036854775808}}}}\n",
+                    n, n);
+    }
+    read_file(&trails, store_dir_put_text("huge.jsonl", cf_buf_cstr(&text)));
+    T_OK(cf_trail_find(&found, trails.v[0], &err), err);
+    assert_int_equal(trails.v[0]->n_steps, 40);
+    for (size_t i = 0; i < trails.v[0]->n_events; i++) {
+        const cf_trail_event *e = &trails.v[0]->events[i];
+        if (e->kind == CF_TRAIL_STEP) {
+            assert_true(llabs(cf_trail_prompt(&e->as.step->used)) < INT64_C(1) << 45);
+        }
+    }
+    cf_trail_findings_deinit(&found);
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&text);
+}
+
 /* The events of a text, which the caller releases. */
 static const char *told(cf_buf *out, const char *name, const char *text)
 {
@@ -882,6 +914,7 @@ int main(void)
         cmocka_unit_test(test_trail__fates),
         cmocka_unit_test(test_trail__fates_of_many),
         cmocka_unit_test(test_trail__findings_end),
+        cmocka_unit_test(test_trail__huge_counts),
         cmocka_unit_test(test_trail__branch_in_any_order),
         cmocka_unit_test(test_trail__kept_is_bounded),
         cmocka_unit_test(test_trail__one_call_with_many_results),
