@@ -29,6 +29,7 @@ enum {
     EVENT_ID_MAX = 1024, /* bytes of an id that a stream goes on from */
     DELETE_MS = 1000,
     SIGN_INS_MAX = 3, /* for one request */
+    UNTAKEN_MAX = 64, /* messages that a server has not taken, other than requests */
     RESUME_MS = 1000, /* before a stream is asked for again, unless told */
     RESUME_MIN_MS = 50,
     UNAUTHORIZED = 401,
@@ -277,8 +278,18 @@ static cf_status start(cf_mcp__server *s, cf_error *err)
     return CF_OK;
 }
 
+/* Each message is a transfer of its own: a server that asks on and on, and takes no
+ * answer, would have us open a connection for each. */
 static cf_status post(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error *err)
 {
+    size_t n_untaken = 0;
+    for (const stream *t = s->http->first; t != NULL; t = t->next) {
+        n_untaken += t->id < 0 && !t->is_open;
+    }
+    if (parcel->id < 0 && n_untaken >= UNTAKEN_MAX) {
+        return cf_fail(err, CF_ELIMIT, "the server asked for more than %d answers at a time",
+                       UNTAKEN_MAX);
+    }
     return begin(s, parcel, err);
 }
 

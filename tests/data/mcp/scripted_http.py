@@ -12,6 +12,8 @@ usage: scripted_http.py MODE
            asked for twice
   asks     like old without sessions; a call is answered once a question on the
            stream of GET was
+  pings    like old without sessions; a call asks as often as its text says
+           before its answer comes
   older    of the transport HTTP+SSE: an address takes no messages
   shy      like new; refuses the first request with its own revision
   cut      like new; the stream of an answer ends too early
@@ -132,7 +134,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         accept = self.headers.get("Accept", "")
         assert "application/json" in accept and "text/event-stream" in accept
-        {"old": self.old, "resume": self.loose, "asks": self.loose}.get(MODE, self.new)(m)
+        {"old": self.old, "resume": self.loose, "asks": self.loose,
+         "pings": self.loose}.get(MODE, self.new)(m)
 
     # ---- the old era
 
@@ -151,6 +154,11 @@ class Handler(BaseHTTPRequestHandler):
             STATE["call"] = m
             self.stream([])
             self.event("id: e-1\nretry: 50\n", None)
+        elif method == "tools/call" and MODE == "pings":
+            asks = [{"jsonrpc": "2.0", "id": i, "method": "ping"}
+                    for i in range(int(m["params"]["arguments"]["text"]))]
+            self.send(200, b"".join(b"data: " + json.dumps(x).encode() + b"\n\n"
+                                    for x in asks + [self.result(m)]), "text/event-stream")
         elif method == "tools/call":
             ASKED.set()
             self.send(200, self.result(m) if ANSWERED.wait(10) else answer)
@@ -267,6 +275,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main():
+    ThreadingHTTPServer.request_queue_size = 128
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -195,6 +195,20 @@ static void test_mcp_http__answer_without_end(void **state)
     close_world(&w);
 }
 
+/* A server may ask while it works, but not without bound: each answer of ours is a
+ * connection. */
+static void test_mcp_http__asks_too_much(void **state)
+{
+    (void)state;
+    world w;
+    cf_buf out = CF_BUF_INIT;
+    open_mode(&w, "pings", NULL);
+    check_call(&w, json_pack("{s:s}", "text", "50"), "http: 50");
+    T_FAILS(call(&w, json_pack("{s:s}", "text", "3000"), &out), CF_ELIMIT);
+    assert_int_equal(cf_mcp_server_at(w.mcp, 0).state, CF_MCP_FAILED);
+    close_world(&w);
+}
+
 static void test_mcp_http__authorization(void **state)
 {
     (void)state;
@@ -348,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_mcp_http__answer_cut_off),
         cmocka_unit_test(test_mcp_http__no_answer_in_time),
         cmocka_unit_test(test_mcp_http__answer_without_end),
+        cmocka_unit_test(test_mcp_http__asks_too_much),
         cmocka_unit_test(test_mcp_http__authorization),
         cmocka_unit_test(test_mcp_http__refused_answer),
         cmocka_unit_test(test_mcp_http__older_transport),
