@@ -116,8 +116,8 @@ typedef struct cf_tnkw {
 
 struct cf_tnode {
     uint8_t kind, op;
-    bool flag;     /* for: recursive; call: forwards the caller; test or
-                      filter: resolved; name: is a target */
+    bool flag;     /* for: recursive; test or filter: resolved; name: is a
+                      target */
     bool has_loop; /* for: `loop` is used; set, macro: blocks see it */
     uint16_t hops;
     uint32_t slot;

@@ -484,7 +484,6 @@ static cf_tnode *parse_call_block(cf_tparser *p, cf_tnode *n)
         cf_t__fail_at(p->r, n->a->pos, n->a->end, "expected call");
         return NULL;
     }
-    n->a->flag = true;
     return parse_closed(p, &n->body, "endcall") ? n : NULL;
 }
 

@@ -10,7 +10,9 @@
 #include "core/api/engine.h"
 #include "core/api/session.h"
 #include "core/base/os.h"
+#include "core/hub/hf_config.h"
 #include "core/hub/hf_families.h"
+#include "core/json/json.h"
 #include "tests/support/hf_weights_file.h"
 #include "tests/support/tiny_gguf.h"
 
@@ -260,9 +262,40 @@ static void test_pooling__as_the_folder_says(void **state)
     cf_hf_remove_files(folder);
 }
 
+/* The rows of ssm_in are z, x, B, C and dt, each with a multiplier of its own. */
+static void test_config__multipliers_of_rows(void **state)
+{
+    (void)state;
+    static const double want[] = {20, 20, 20, 20, 30, 30, 30, 30, 50, 50, 70, 70, 110, 110};
+    static const char text[] =
+        "{\"model_type\":\"falcon_h1\",\"mamba_d_ssm\":4,\"mamba_n_groups\":1,\"mamba_d_state\":2,"
+        "\"ssm_multipliers\":[2,3,5,7,11],\"ssm_in_multiplier\":10,\"ssm_out_multiplier\":4,"
+        "\"mlp_multipliers\":[6,8],\"attention_in_multiplier\":3,\"key_multiplier\":0.5}";
+    static const struct {
+        const char *to;
+        double want;
+    } rows[] = {{"attn_q.weight", 3},  {"attn_k.weight", 1.5},   {"attn_v.weight", 3},
+                {"ssm_out.weight", 4}, {"ffn_gate.weight", 6},   {"ffn_down.weight", 8},
+                {"ffn_up.weight", 1},  {"attn_output.weight", 1}};
+    cf_error err;
+    json_t *v;
+    cf_hf_config c;
+    T_OK(cf_json_read(&v, text, strlen(text), &err), err);
+    T_OK(cf_hf_config_init(&c, v, &err), err);
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        assert_true(cf_hf_config_times(&c, "ssm_in.weight", i) == want[i]);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_true(cf_hf_config_times(&c, rows[i].to, 0) == rows[i].want);
+    }
+    cf_hf_config_deinit(&c);
+    json_decref(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_config__multipliers_of_rows),
         cmocka_unit_test(test_same_bits__encoders),
         cmocka_unit_test(test_same_bits__mixtral),
         cmocka_unit_test(test_encoder__refused),

@@ -226,8 +226,8 @@ static void test_digits__as_the_other_reader(void **state)
 static void test_digits__are_kept(void **state)
 {
     (void)state;
-    enum { MOST = 100000 };
-    for (size_t n = 19; n <= MOST; n = n < 60 ? n + 1 : n * 2 + 1) {
+    enum { MOST = 150000 }; /* longer than a chunk of an arena */
+    for (size_t n = 19; n <= MOST; n = n < 65 ? n + 1 : n * 2 - 1) {
         cf_buf text = CF_BUF_INIT, again = CF_BUF_INIT;
         cf_error err;
         json_t *v = NULL;
