@@ -94,15 +94,6 @@ CF_MUST_USE cf_status cf_parts_add(cf_part_list *out, const cf_part_choice *choi
                                    const cf_part_context *context, const cf_prompt *prompt,
                                    cf_arena *arena, cf_error *err);
 
-/*
- * The context with `instead` in the place of the part; NULL: without it.
- * For sentences and words `instead` is a string, for messages and tools an
- * object.  *out holds new references.  CF_EUNSUPPORTED for a piece.
- */
-CF_MUST_USE cf_status cf_parts_change(cf_part_context *out, const cf_part_context *context,
-                                      const cf_part *part, const json_t *instead, cf_error *err);
-void cf_parts_drop(cf_part_context *changed);
-
 /* What is changed in a context or its prompt: parts that do not lie in each other,
  * each left out, or replaced by the same part of `other` (the same kind, number and
  * role). */
@@ -113,10 +104,11 @@ typedef struct cf_part_set {
     bool empties;                 /* messages stay, without content */
 } cf_part_set;
 
-/* To be dropped by cf_parts_drop().  CF_EUNSUPPORTED for what a template writes,
+/* A context with references of its own, to be dropped.  CF_EUNSUPPORTED for what a template writes,
  * CF_ENOTFOUND where `other` has no such part. */
 CF_MUST_USE cf_status cf_parts_apply(cf_part_context *out, const cf_part_context *context,
                                      const cf_part_set *set, cf_error *err);
+void cf_parts_drop(cf_part_context *changed);
 
 /* What a prompt is rendered from and with. */
 typedef struct cf_part_render {

@@ -122,9 +122,9 @@ confab *cf_open(const char *model, cf_error *err)
 
 static void free_buffers(confab *c)
 {
-    cf_buf *all[] = {&c->reply,  &c->messages, &c->last_reply, &c->inspect,
-                     &c->tokens, &c->text,     &c->lint,       &c->alternatives,
-                     &c->score,  &c->inside,   &c->influence};
+    cf_buf *all[] = {&c->reply,     &c->messages,    &c->last_reply,   &c->inspect, &c->tokens,
+                     &c->text,      &c->lint,        &c->alternatives, &c->score,   &c->inside,
+                     &c->influence, &c->kept.tokens, &c->kept.how};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         cf_buf_deinit(all[i]);
     }
@@ -137,7 +137,7 @@ static void free_all(confab *c)
     }
     cf_free(c->tool);
     cf_sent_deinit(&c->last);
-    cf_easy__deinit_reply(&c->kept);
+    cf_free(c->kept.ids);
     cf_session_free(c->session);
     cf_conversation_free(c->conv);
     json_decref(c->tools);
@@ -211,9 +211,8 @@ cf_status cf_constrain(confab *c, const char *spec, cf_error *err)
     if (spec != NULL) {
         CF_TRY(cf_easy__grammar(c, spec, &grammar, err));
     }
-    cf_grammar *was = c->grammar;
+    cf_grammar_free(c->grammar != c->kept.grammar ? c->grammar : NULL);
     c->grammar = grammar;
-    cf_easy__drop_grammar(c, was);
     return CF_OK;
 }
 

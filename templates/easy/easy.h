@@ -96,9 +96,6 @@ cf_status cf_easy__message(json_t **out, const char *role, const char *text, cf_
  * `to`; NULL, and `to` as it was, where st is a failure. */
 const char *cf_easy__finish(cf_buf *made, cf_buf *to, cf_status st);
 
-/* Releases a grammar that is neither the handle's nor the kept reply's any more. */
-void cf_easy__drop_grammar(const confab *c, cf_grammar *grammar);
-
 /* Around work that cf_interrupt() ends. */
 void cf_easy__begin(confab *c);
 void cf_easy__end(confab *c);
@@ -108,7 +105,5 @@ void cf_easy__end(confab *c);
 void cf_easy__begin_reply(confab *c, const cf_chat_event *prompt);
 cf_status cf_easy__keep_token(cf_easy_reply *r, const cf_tokenizer *tok, const cf_chat_event *event,
                               cf_str *json);
-/* All but the grammar. */
-void cf_easy__deinit_reply(cf_easy_reply *r);
 
 #endif

@@ -20,19 +20,11 @@ static bool keep_id(cf_easy_reply *r, cf_token id)
     return true;
 }
 
-void cf_easy__drop_grammar(const confab *c, cf_grammar *grammar)
-{
-    if (grammar != c->grammar && grammar != c->kept.grammar) {
-        cf_grammar_free(grammar);
-    }
-}
-
 void cf_easy__begin_reply(confab *c, const cf_chat_event *prompt)
 {
     cf_easy_reply *r = &c->kept;
-    cf_grammar *was = r->grammar;
+    cf_grammar_free(r->grammar != c->grammar ? r->grammar : NULL);
     r->grammar = c->grammar;
-    cf_easy__drop_grammar(c, was);
     cf_buf_restart(&r->tokens);
     cf_buf_restart(&r->how);
     r->n = 0;
@@ -105,13 +97,6 @@ cf_status cf_easy__keep_token(cf_easy_reply *r, const cf_tokenizer *tok, const c
     CF_TRY(cf_buf_check(&r->tokens, &ignored));
     *json = cf_str_make(r->tokens.p + at, r->tokens.n - at);
     return CF_OK;
-}
-
-void cf_easy__deinit_reply(cf_easy_reply *r)
-{
-    cf_buf_deinit(&r->tokens);
-    cf_buf_deinit(&r->how);
-    cf_free(r->ids);
 }
 
 /* ---- what is shown ------------------------------------------------------- */

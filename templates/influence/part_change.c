@@ -12,14 +12,6 @@
 
 /* ---- one part ----------------------------------------------------------- */
 
-void cf_parts_drop(cf_part_context *c)
-{
-    json_decref(cf_json_ref(c->messages));
-    json_decref(cf_json_ref(c->tools));
-    json_decref(cf_json_ref(c->extra));
-    *c = (cf_part_context){.messages = NULL};
-}
-
 /* The list with item i replaced (NULL: removed). */
 static json_t *with_item(const json_t *list, size_t i, const json_t *instead)
 {
@@ -119,70 +111,14 @@ static json_t *without_field(const json_t *tool, cf_str path)
     return copy;
 }
 
-/* *out gets `c` with other messages and tools (new references, NULL: failed). */
-static cf_status changed(cf_part_context *out, const cf_part_context *c, json_t *messages,
-                         json_t *tools, cf_error *err)
+static json_t *without_content(const json_t *message)
 {
-    bool ok = messages != NULL && (tools != NULL || c->tools == NULL);
-    *out = (cf_part_context){messages, tools, json_incref(cf_json_ref(c->extra)), c->as_is};
-    if (!ok) {
-        cf_parts_drop(out);
-        return cf_oom_for(err, "the changed conversation");
+    json_t *copy = cf_json_copy(message);
+    if (json_object_set_new(copy, "content", json_string("")) != 0) {
+        json_decref(copy);
+        return NULL;
     }
-    if (json_array_size(tools) == 0) {
-        json_decref(tools);
-        out->tools = NULL;
-    }
-    return CF_OK;
-}
-
-cf_status cf_parts_change(cf_part_context *out, const cf_part_context *c, const cf_part *p,
-                          const json_t *instead, cf_error *err)
-{
-    json_t *messages = json_incref(cf_json_ref(c->messages));
-    json_t *tools = json_incref(cf_json_ref(c->tools));
-    json_t *item = NULL;
-    switch (p->kind) {
-    case CF_PART_MESSAGE:
-        json_decref(messages);
-        messages = with_item(c->messages, p->index, instead);
-        break;
-    case CF_PART_SENTENCE:
-    case CF_PART_WORD:
-        json_decref(messages);
-        item = with_sentence(json_array_get(c->messages, p->message), p, instead);
-        messages = item != NULL ? with_item(c->messages, p->message, item) : NULL;
-        break;
-    case CF_PART_TOOL:
-        json_decref(tools);
-        tools = with_item(c->tools, p->index, instead);
-        break;
-    case CF_PART_FIELD:
-        json_decref(tools);
-        item = without_field(json_array_get(c->tools, p->index), p->path);
-        tools = item != NULL ? with_item(c->tools, p->index, item) : NULL;
-        break;
-    case CF_PART_PIECE:
-    case CF_PART_KINDS:
-        json_decref(messages);
-        json_decref(tools);
-        return cf_fail(err, CF_EUNSUPPORTED, "what a template writes is not in the conversation");
-    }
-    json_decref(item);
-    return changed(out, c, messages, tools, err);
-}
-
-/* The context with the message's content left out, and the message kept. */
-static cf_status make_empty(cf_part_context *out, const cf_part_context *c, size_t message,
-                            cf_error *err)
-{
-    json_t *copy = cf_json_copy(json_array_get(c->messages, message));
-    json_t *messages = NULL;
-    if (copy != NULL && json_object_set_new(copy, "content", json_string("")) == 0) {
-        messages = with_item(c->messages, message, copy);
-    }
-    json_decref(copy);
-    return changed(out, c, messages, json_incref(cf_json_ref(c->tools)), err);
+    return copy;
 }
 
 /* ---- the same part elsewhere -------------------------------------------- */
@@ -220,51 +156,28 @@ static bool take_nth(void *ud, size_t off, size_t len)
     return false;
 }
 
-/* False when the other context has none; a text goes into `text`. */
-static bool find_same(const cf_part_context *in, const cf_part *p, const cf_part_context *other,
-                      const json_t **instead, cf_buf *text)
+/* A new reference, a string for a sentence or word; NULL when the other context has none. */
+static json_t *find_same(const cf_part_context *in, const cf_part *p, const cf_part_context *other)
 {
-    *instead = NULL;
     if (p->kind == CF_PART_MESSAGE) {
-        *instead = find_message(in, p->index, other);
-        return *instead != NULL;
+        return json_incref(cf_json_ref(find_message(in, p->index, other)));
     }
     if (p->kind == CF_PART_TOOL) {
-        *instead = json_array_get(other->tools, p->index);
-        return *instead != NULL;
+        return json_incref(json_array_get(other->tools, p->index));
     }
     if (p->kind != CF_PART_SENTENCE && p->kind != CF_PART_WORD) {
-        return false;
+        return NULL;
     }
     cf_buf whole = CF_BUF_INIT;
     cf_message_text(&whole, find_message(in, p->message, other), "");
     nth n = {.text = cf_buf_str(&whole), .left = p->index};
     cf_text_cut(n.text, p->kind == CF_PART_WORD, take_nth, &n);
-    cf_buf_add(text, n.found.p, n.found.n);
+    json_t *found = n.found.p != NULL ? json_stringn(n.found.p, n.found.n) : NULL;
     cf_buf_deinit(&whole);
-    return n.found.p != NULL;
+    return found;
 }
 
 /* ---- several parts ------------------------------------------------------ */
-
-/* What comes in the part's place: a new reference, NULL for nothing. */
-static cf_status find_instead(const cf_part_context *context, const cf_part_context *other,
-                              const cf_part *p, json_t **out, cf_error *err)
-{
-    const json_t *found = NULL;
-    cf_buf text = CF_BUF_INIT;
-    *out = NULL;
-    if (other == NULL) {
-        return CF_OK;
-    }
-    if (find_same(context, p, other, &found, &text)) {
-        *out = found != NULL ? json_incref(cf_json_ref(found))
-                             : json_stringn(cf_buf_cstr(&text), text.n);
-    }
-    cf_buf_deinit(&text);
-    return *out != NULL ? CF_OK
-                        : cf_fail(err, CF_ENOTFOUND, "the other conversation has no such part");
-}
 
 /* Parts within texts change before the messages and tools that have them, and
  * later ones before earlier ones, so that each is still where it was. */
@@ -288,36 +201,71 @@ static void sort(const cf_part_set *set)
     }
 }
 
-static cf_status change_one(cf_part_context *out, const cf_part_context *now,
-                            const cf_part_context *whole, const cf_part_set *set, const cf_part *p,
-                            cf_error *err)
+/* Changes a context that holds references of its own. */
+static cf_status change_one(cf_part_context *now, const cf_part_context *whole,
+                            const cf_part_set *set, const cf_part *p, cf_error *err)
 {
-    json_t *instead = NULL;
-    if (set->empties && p->kind == CF_PART_MESSAGE) {
-        return make_empty(out, now, p->index, err);
+    bool is_tool = p->kind == CF_PART_TOOL || p->kind == CF_PART_FIELD;
+    bool is_text = p->kind == CF_PART_SENTENCE || p->kind == CF_PART_WORD;
+    bool empties = set->empties && p->kind == CF_PART_MESSAGE;
+    const json_t **list = is_tool ? &now->tools : &now->messages;
+    size_t at = is_text ? p->message : p->index;
+    const json_t *was = json_array_get(*list, at);
+    json_t *instead = NULL, *less = NULL;
+    if (p->kind == CF_PART_PIECE) {
+        return cf_fail(err, CF_EUNSUPPORTED, "what a template writes is not in the conversation");
     }
-    CF_TRY(find_instead(whole, set->other, p, &instead, err));
-    cf_status st = cf_parts_change(out, now, p, instead, err);
+    if (set->other != NULL && !empties) {
+        instead = find_same(whole, p, set->other);
+        if (instead == NULL) {
+            return cf_fail(err, CF_ENOTFOUND, "the other conversation has no such part");
+        }
+    }
+    json_t *item = empties                    ? without_content(was)
+                   : is_text                  ? with_sentence(was, p, instead)
+                   : p->kind == CF_PART_FIELD ? without_field(was, p->path)
+                                              : json_incref(instead);
+    bool removes = instead == NULL && !empties && !is_text && p->kind != CF_PART_FIELD;
+    if (item != NULL || removes) {
+        less = with_item(*list, at, item);
+    }
+    json_decref(item);
     json_decref(instead);
-    return st;
+    if (less == NULL) {
+        return cf_oom_for(err, "the changed conversation");
+    }
+    json_decref(cf_json_ref(*list));
+    *list = less;
+    if (is_tool && json_array_size(less) == 0) {
+        json_decref(less);
+        *list = NULL;
+    }
+    return CF_OK;
+}
+
+void cf_parts_drop(cf_part_context *c)
+{
+    json_decref(cf_json_ref(c->messages));
+    json_decref(cf_json_ref(c->tools));
+    json_decref(cf_json_ref(c->extra));
+    *c = (cf_part_context){.messages = NULL};
 }
 
 cf_status cf_parts_apply(cf_part_context *out, const cf_part_context *context,
                          const cf_part_set *set, cf_error *err)
 {
-    cf_part_context now = {json_incref(cf_json_ref(context->messages)),
-                           json_incref(cf_json_ref(context->tools)),
-                           json_incref(cf_json_ref(context->extra)), context->as_is};
+    cf_status st = CF_OK;
+    *out = (cf_part_context){json_incref(cf_json_ref(context->messages)),
+                             json_incref(cf_json_ref(context->tools)),
+                             json_incref(cf_json_ref(context->extra)), context->as_is};
     sort(set);
-    for (size_t i = 0; i < set->n; i++) {
-        cf_part_context next;
-        cf_status st = change_one(&next, &now, context, set, set->part[i], err);
-        cf_parts_drop(&now);
-        CF_TRY(st);
-        now = next;
+    for (size_t i = 0; st == CF_OK && i < set->n; i++) {
+        st = change_one(out, context, set, set->part[i], err);
     }
-    *out = now;
-    return CF_OK;
+    if (st != CF_OK) {
+        cf_parts_drop(out);
+    }
+    return st;
 }
 
 /* ---- prompts ------------------------------------------------------------ */
@@ -341,31 +289,6 @@ cf_status cf_part_context_render(cf_backend *backend, const cf_part_context *con
     return st;
 }
 
-/* The prompt without what one place of the template wrote. */
-static cf_status cut_prompt(cf_prompt *out, const cf_prompt *p, uint32_t line, uint32_t col,
-                            cf_arena *arena, cf_error *err)
-{
-    char *text = cf_arena_alloc(arena, p->text.n + 1);
-    out->spans = cf_arena_calloc(arena, p->n_spans + 1, sizeof *out->spans);
-    out->n_spans = 0;
-    if (text == NULL || out->spans == NULL) {
-        return cf_oom_for(err, "the changed prompt");
-    }
-    uint32_t at = 0;
-    for (size_t i = 0; i < p->n_spans; i++) {
-        cf_prompt_span s = p->spans[i];
-        if (s.source == CF_SPAN_TEMPLATE && s.line == line && s.col == col) {
-            continue;
-        }
-        memcpy(text + at, p->text.p + s.off, s.len);
-        s.off = at;
-        at += s.len;
-        out->spans[out->n_spans++] = s;
-    }
-    out->text = cf_str_make(text, at);
-    return CF_OK;
-}
-
 static bool has_kind(const cf_part_set *set, cf_part_kind kind)
 {
     for (size_t i = 0; i < set->n; i++) {
@@ -376,18 +299,43 @@ static bool has_kind(const cf_part_set *set, cf_part_kind kind)
     return false;
 }
 
+static bool wrote(const cf_part_set *set, const cf_prompt_span *s)
+{
+    bool is = false;
+    for (size_t i = 0; s->source == CF_SPAN_TEMPLATE && !is && i < set->n; i++) {
+        is = s->line == set->part[i]->line && s->col == set->part[i]->col;
+    }
+    return is;
+}
+
+/* The prompt without what some places of the template wrote. */
 static cf_status cut_pieces(cf_prompt *out, const cf_part_render *from, const cf_part_set *set,
                             cf_error *err)
 {
-    *out = *from->whole;
+    const cf_prompt *p = from->whole;
+    char *text = cf_arena_alloc(from->arena, p->text.n + 1);
+    *out = *p;
+    out->spans = cf_arena_calloc(from->arena, p->n_spans + 1, sizeof *out->spans);
+    out->n_spans = 0;
     for (size_t i = 0; i < set->n; i++) {
-        const cf_part *p = set->part[i];
-        const cf_prompt before = *out;
-        if (set->other != NULL || p->kind != CF_PART_PIECE) {
+        if (set->other != NULL || set->part[i]->kind != CF_PART_PIECE) {
             return cf_fail(err, CF_EUNSUPPORTED, "what the template writes can only be left out");
         }
-        CF_TRY(cut_prompt(out, &before, p->line, p->col, from->arena, err));
     }
+    if (text == NULL || out->spans == NULL) {
+        return cf_oom_for(err, "the changed prompt");
+    }
+    uint32_t at = 0;
+    for (size_t i = 0; i < p->n_spans; i++) {
+        cf_prompt_span s = p->spans[i];
+        if (!wrote(set, &s)) {
+            memcpy(text + at, p->text.p + s.off, s.len);
+            s.off = at;
+            at += s.len;
+            out->spans[out->n_spans++] = s;
+        }
+    }
+    out->text = cf_str_make(text, at);
     return CF_OK;
 }
 

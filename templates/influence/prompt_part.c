@@ -100,11 +100,6 @@ static cf_status add_texts(adding *a, const json_t *message, bool words)
     return a->st;
 }
 
-static cf_str tool_name(const json_t *tool)
-{
-    return cf_json_get_str(json_object_get(tool, "function"), "name");
-}
-
 static cf_status add_fields(cf_part_list *out, const json_t *tool, size_t index, cf_arena *arena)
 {
     const json_t *f = json_object_get(tool, "function");
@@ -117,8 +112,7 @@ static cf_status add_fields(cf_part_list *out, const json_t *tool, size_t index,
     void *iter = json_object_iter(cf_json_ref(all));
     for (; iter != NULL; iter = json_object_iter_next(cf_json_ref(all), iter)) {
         cf_buf path = CF_BUF_INIT;
-        cf_buf_adds(&path, "parameters.");
-        cf_buf_adds(&path, json_object_iter_key(iter));
+        cf_buf_addf(&path, "parameters.%s", json_object_iter_key(iter));
         char *copy = path.failed ? NULL : cf_arena_strndup(arena, path.p, path.n);
         part.path = cf_str_make(copy, path.n);
         cf_buf_deinit(&path);
@@ -182,7 +176,8 @@ static cf_status add_tools(cf_part_list *out, cf_part_kind kind, const json_t *t
         const json_t *tool = json_array_get(tools, i);
         if (kind == CF_PART_TOOL) {
             const cf_part part = {.kind = kind, .index = i};
-            CF_TRY(add(out, part, tool_name(tool), arena));
+            CF_TRY(
+                add(out, part, cf_json_get_str(json_object_get(tool, "function"), "name"), arena));
         } else if (only == SIZE_MAX || only == i) {
             CF_TRY(add_fields(out, tool, i, arena));
         }

@@ -231,7 +231,9 @@ static void check_alone(const cf_study_case *c, const cf_influence *v)
         cf_prompt prompt;
         cf_token_list list;
         cf_session *s;
-        T_OK(cf_parts_change(&changed, &all, &v->row[i].part, NULL, &err), err);
+        const cf_part *part = &v->row[i].part;
+        const cf_part_set set = {.part = &part, .n = 1};
+        T_OK(cf_parts_apply(&changed, &all, &set, &err), err);
         T_OK(cf_part_context_render(b.engine.backend, &changed, NULL, &arena, &prompt, &err), err);
         T_OK(cf_prompt_tokenise(&list, &prompt, c->reply, b.engine.tok, &arena, &err), err);
         cf_token *ids = cf_arena_calloc(&arena, list.n, sizeof *ids);
