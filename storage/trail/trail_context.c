@@ -129,18 +129,17 @@ void cf_trail_context_deinit(cf_trail_context *c)
 
 /* ---- difference ---------------------------------------------------------- */
 
-static bool is_same(const cf_trail_item *a, const cf_trail_item *b)
+/* What the same item of two contexts shares: what it points to. */
+static cf_str key_of(const cf_trail_item *item)
 {
-    return a->message == b->message && a->summary == b->summary;
+    return cf_str_make((const char *)item, sizeof *item);
 }
 
-/* The item's place in a context from `from` on. */
-static size_t place_of(const cf_trail_context *c, size_t from, const cf_trail_item *item)
+/* The item's place in a context from `from` on; n: it is not there. */
+static size_t place_of(const trail_index *places, size_t n, size_t from, const cf_trail_item *item)
 {
-    while (from < c->n && !is_same(&c->v[from], item)) {
-        from++;
-    }
-    return from;
+    size_t at = trail_find(places, key_of(item));
+    return at != TRAIL_NONE && at >= from ? at : n;
 }
 
 static void add_row(cf_trail_diff *d, cf_trail_diff_row row)
@@ -189,10 +188,16 @@ cf_status cf_trail_diff_make(cf_trail_diff *out, const cf_trail_context *before,
                              const cf_trail_context *after, cf_error *err)
 {
     size_t i = 0, k = 0;
+    trail_index places = {0};
+    cf_arena a = {0};
     *out = (cf_trail_diff){.n = 0};
+    for (size_t n = 0; n < after->n; n++) {
+        trail_put(&a, &places, key_of(&after->v[n]), n);
+    }
     while (i < before->n || k < after->n) {
         size_t to = i, at = after->n;
-        while (to < before->n && (at = place_of(after, k, &before->v[to])) == after->n) {
+        while (to < before->n &&
+               (at = place_of(&places, after->n, k, &before->v[to])) == after->n) {
             to++;
         }
         add_gap(out, before, i, to, after, k, at);
@@ -202,6 +207,8 @@ cf_status cf_trail_diff_make(cf_trail_diff *out, const cf_trail_context *before,
         i = to + 1;
         k = at + 1;
     }
+    out->arena.failed = out->arena.failed || a.failed;
+    cf_arena_deinit(&a);
     if (out->arena.failed) {
         cf_trail_diff_deinit(out);
         return cf_oom(err);

@@ -24,6 +24,16 @@ static void read_file(cf_trails *out, const char *path)
     T_OK(cf_trails_read(out, path, NULL, &err), err);
 }
 
+#define PI_HEAD "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n"
+
+static void put_pi(cf_buf *b, const char *id, const char *parent)
+{
+    cf_buf_addf(b,
+                "{\"type\":\"message\",\"id\":\"%s\",\"parentId\":\"%s\","
+                "\"message\":{\"role\":\"user\",\"content\":\"text %s\"}}\n",
+                id, parent, id);
+}
+
 /* All that a file's sessions are, with findings. */
 static void events_of(cf_buf *out, const char *path)
 {
@@ -300,6 +310,53 @@ static void test_trail__fates(void **state)
     cf_trails_deinit(&trails);
 }
 
+/* All messages left, and as many entered: found in one pass. */
+static void test_trail__diff_of_many(void **state)
+{
+    (void)state;
+    enum { MESSAGES = 50000 };
+    static const char reply[] =
+        "{\"type\":\"message\",\"id\":\"r%d\",\"parentId\":\"%d\",\"message\":{\"role\":"
+        "\"assistant\",\"model\":\"m\",\"content\":\"x\",\"usage\":{\"input\":1}}}\n";
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_adds(&text, PI_HEAD "{\"type\":\"compaction\",\"id\":\"0\",\"summary\":\"s\"}\n");
+    for (int i = 1; i <= 2 * MESSAGES; i++) {
+        char id[16], parent[16];
+        snprintf(id, sizeof id, "%d", i);
+        snprintf(parent, sizeof parent, "%s%d", i == MESSAGES + 1 ? "c" : "", i - 1);
+        put_pi(&text, id, parent);
+        if (i == MESSAGES) {
+            cf_buf_addf(&text, reply, 1, i);
+            cf_buf_addf(&text,
+                        "{\"type\":\"compaction\",\"id\":\"c%d\",\"parentId\":\"r1\",\"summary\":"
+                        "\"t\"}\n",
+                        i);
+        }
+    }
+    cf_buf_addf(&text, reply, 2, 2 * MESSAGES);
+    cf_trails trails;
+    cf_trail_context a, b;
+    cf_trail_diff d;
+    cf_error err;
+    read_file(&trails, store_dir_put_text("much.jsonl", cf_buf_cstr(&text)));
+    const cf_trail *t = trails.v[0];
+    T_OK(cf_trail_context_make(&a, t, cf_trail_step_at(t, 1), &err), err);
+    T_OK(cf_trail_context_make(&b, t, cf_trail_step_at(t, 2), &err), err);
+    T_OK(cf_trail_diff_make(&d, &a, &b, &err), err);
+    size_t n_of[4] = {0};
+    for (size_t i = 0; i < d.n; i++) {
+        n_of[d.v[i].change]++;
+    }
+    assert_int_equal(n_of[CF_TRAIL_LEFT], a.n);
+    assert_int_equal(n_of[CF_TRAIL_ENTERED], b.n);
+    assert_true(a.n >= MESSAGES && b.n >= MESSAGES);
+    cf_trail_diff_deinit(&d);
+    cf_trail_context_deinit(&a);
+    cf_trail_context_deinit(&b);
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&text);
+}
+
 /* Counts of tokens that are no counts neither overflow nor wrap around. */
 static void test_trail__huge_counts(void **state)
 {
@@ -338,8 +395,6 @@ static const char *told(cf_buf *out, const char *name, const char *text)
     events_of(out, store_dir_put_text(name, text));
     return cf_buf_cstr(out);
 }
-
-#define PI_HEAD "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n"
 
 /* Whether a text has a part, found the slow way. */
 static bool has_part(const cf_buf *text, const char *part)
@@ -457,14 +512,6 @@ static void test_trail__findings_end(void **state)
     assert_int_equal(n, AGENTS);
     cf_buf_deinit(&text);
     cf_buf_deinit(&out);
-}
-
-static void put_pi(cf_buf *b, const char *id, const char *parent)
-{
-    cf_buf_addf(b,
-                "{\"type\":\"message\",\"id\":\"%s\",\"parentId\":\"%s\","
-                "\"message\":{\"role\":\"user\",\"content\":\"text %s\"}}\n",
-                id, parent, id);
 }
 
 /* A branch whose records come before their parents, or are each other's
@@ -915,6 +962,7 @@ int main(void)
         cmocka_unit_test(test_trail__fates_of_many),
         cmocka_unit_test(test_trail__findings_end),
         cmocka_unit_test(test_trail__huge_counts),
+        cmocka_unit_test(test_trail__diff_of_many),
         cmocka_unit_test(test_trail__branch_in_any_order),
         cmocka_unit_test(test_trail__kept_is_bounded),
         cmocka_unit_test(test_trail__one_call_with_many_results),
