@@ -204,6 +204,9 @@ static cf_http_took on_header(void *ud, cf_str line)
     cf_upstream_call *c = ud;
     const char *p = line.p;
     size_t len = line.n;
+    if (c->has_head) { /* a trailer, which is no header */
+        return CF_HTTP_TOOK;
+    }
     while (len > 0 && (p[len - 1] == '\r' || p[len - 1] == '\n')) {
         len--;
     }
