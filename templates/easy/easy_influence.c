@@ -223,7 +223,7 @@ static cf_status write_groups(study *s, cf_error *err)
 static cf_status influence(study *s, const char *by, cf_error *err)
 {
     cf_part_choice choice = {0, SIZE_MAX, SIZE_MAX};
-    CF_TRY(cf_part_kinds_read(&choice.kinds, by, "the kinds of parts:", err));
+    CF_TRY(cf_part_kinds_read(&choice.kinds, by, "by", err));
     CF_TRY(cf_easy__session(s->c, err));
     CF_TRY(cf_easy__tokenizer(s->c, &s->tok, err));
     CF_TRY(read_context(s, err));
