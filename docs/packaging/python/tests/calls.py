@@ -1,10 +1,13 @@
 """calls.py - every call of the Python module, against the bundled model."""
 
 import asyncio
+import contextlib
+import io
 import json
 import math
 import os
 import pathlib
+import re
 import signal
 import tempfile
 
@@ -226,6 +229,17 @@ def check_interrupt(folder):
     assert reply.stop == "cancelled"
 
 
+def check_page():
+    """The examples of docs/python.md run in their order, as one program."""
+    page = pathlib.Path(__file__).resolve().parents[3] / "python.md"
+    code = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    names, said = {}, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec("\n".join(code), names)
+    names["model"].close()
+    assert len(code) > 2 and "21 degrees" in said.getvalue(), said.getvalue()
+
+
 def raises_interrupt(model, read):
     try:
         read(model.chat("Write"))
@@ -248,6 +262,7 @@ def main():
         check_groups(model)
     with tempfile.TemporaryDirectory() as folder:
         check_interrupt(folder)
+    check_page()
     assert raises(confab.Error, confab.open, "/no/such.gguf").code == 5
     assert confab.__version__
     print("ok")
