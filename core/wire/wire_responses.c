@@ -511,8 +511,9 @@ static void read_value(cf_wire_reader *r, const json_t *v)
     }
     if (cf_str_is(type, "response.output_item.added")) {
         read_added(r, json_object_get(v, "item"), at);
-    } else if (cf_str_is(type, "error")) {
-        cf_wire__error(r, v);
+    } else if (cf_str_is(type, "error")) { /* in an object of its own, from some servers */
+        const json_t *error = json_object_get(v, "error");
+        cf_wire__error(r, error != NULL ? error : v);
     } else if (cf_str_is(cf_json_get_str(v, "object"), "response")) {
         read_response(r, v);
     }

@@ -11,15 +11,18 @@
 enum { LOOK_MS = 100 };
 
 /* A client that has ended its side may have left, or wait for the answer.  It is
- * sent an interim answer, before the first byte of the answer itself: to one that
- * has left the connection is reset. */
+ * sent an interim answer, or within a stream what its form ignores, for a reply may
+ * write nothing for long: to one that has left the connection is reset. */
 static void probe(cf_serve__client *c)
 {
     static const char interim[] = "HTTP/1.1 102 Processing\r\n\r\n";
     if (c->lock_answer != NULL) {
         pthread_mutex_lock(c->lock_answer);
     }
-    if (c->takes_interim && (c->has_answer == NULL || !*c->has_answer)) {
+    if (c->has_answer != NULL && *c->has_answer) {
+        cf_buf_adds(c->stream, c->ignored);
+        pthread_cond_signal(c->changed);
+    } else if (c->takes_interim) {
         (void)send(c->fd, interim, sizeof interim - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     if (c->lock_answer != NULL) {

@@ -179,13 +179,11 @@ static bool is_accepted(const cf_serve__asked *a, const char *path, const json_t
 }
 
 /* Clients of responses offer tools that a server may have (web_search, and
- * groups of tools): a model that need not call is not told of them. */
+ * groups of tools): the model is not told of them, and calls a function where it
+ * must call. */
 static cf_status check_tool(cf_serve__asked *a, const char *path, cf_error *err)
 {
-    const cf_wire_tool_choice choice = a->wire.tool_choice;
-    if (a->api == CF_API_OPENAI_RESPONSES &&
-        (choice == CF_WIRE_TOOLS_AUTO || choice == CF_WIRE_TOOLS_UNSET ||
-         choice == CF_WIRE_TOOLS_NONE)) {
+    if (a->api == CF_API_OPENAI_RESPONSES) {
         note(a, path);
         return CF_OK;
     }

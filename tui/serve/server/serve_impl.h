@@ -202,8 +202,11 @@ typedef struct cf_serve__client {
     bool takes_interim;
     const atomic_bool *stopping; /* the server ends; may be NULL */
     cf_cancel *cancel;
-    pthread_mutex_t *lock_answer; /* of has_answer; NULL: there is none yet */
+    pthread_mutex_t *lock_answer; /* of the next three; NULL: there is no answer yet */
     const bool *has_answer;
+    cf_buf *stream; /* what is sent of the answer when `changed` is signalled */
+    pthread_cond_t *changed;
+    const char *ignored; /* text that a client ignores between two events */
     /* Its own. */
     bool is_probed;
     pthread_mutex_t lock;

@@ -325,7 +325,7 @@ static void *stream_main(void *ud)
     generate(j);
     if (j->st == CF_OK) {
         write_finish(j, &j->piece);
-    } else if (j->has_any) { /* else it is the answer's status */
+    } else if (j->has_any && j->st != CF_ECANCELLED) { /* else it is the answer's status */
         const cf_wire_failure f = {.status = 500, .type = "server_error", .message = j->err.text};
         cf_wire_write_error(j->writer.o.api, true, &f, &j->piece);
     }
@@ -365,7 +365,10 @@ static job *new_job(cf_serve *s, const cf_http_request *r)
                                    .stopping = r->stopping,
                                    .cancel = &j->cancel,
                                    .lock_answer = &j->lock,
-                                   .has_answer = &j->has_any};
+                                   .has_answer = &j->has_any,
+                                   .stream = &j->pipe,
+                                   .changed = &j->changed,
+                                   .ignored = ""};
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->changed, NULL);
     for (int i = 0; i < CF_SERVE_N_MAX; i++) {
@@ -444,6 +447,8 @@ static void end_stream(void *ud, bool is_sent)
 static void answer_stream(const cf_http_request *r, cf_http_answer *a, job *j)
 {
     cf_error err;
+    const char *type = cf_api_type(j->asked.api, true);
+    j->client.ignored = strstr(type, "json") != NULL ? " " : ":\n\n";
     if (cf_os_thread(&j->thread, stream_main, j, &err) != CF_OK) {
         const cf_wire_failure f = {.status = 503, .type = "server_error", .message = err.text};
         cf_serve__answer_error(r, a, j->record, &f);
@@ -466,7 +471,7 @@ static void answer_stream(const cf_http_request *r, cf_http_answer *a, job *j)
     }
     *a =
         (cf_http_answer){.status = 200, .size = -1, .read = read_pipe, .done = end_stream, .ud = j};
-    cf_serve__answer_head(r, a, j->record, cf_api_type(j->asked.api, true));
+    cf_serve__answer_head(r, a, j->record, type);
 }
 
 static void answer_whole(const cf_http_request *r, cf_http_answer *a, job *j)

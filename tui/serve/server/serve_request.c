@@ -551,8 +551,9 @@ static cf_status form_of(cf_serve__asked *a, json_t **spec, cf_jb *b, cf_error *
     return CF_OK;
 }
 
-/* The tools that may be called: all, or the one that is named. */
-static cf_status declare(cf_serve__asked *a, cf_jb *b, cf_error *err)
+/* All tools are in the prompt, whichever may be called: so it begins like that of
+ * the next request. */
+static cf_status declare(cf_serve__asked *a, cf_error *err)
 {
     const json_t *sent = json_object_get(a->wire.body, "tools");
     for (size_t i = 0; a->api == CF_API_OPENAI_RESPONSES && i < json_array_size(sent); i++) {
@@ -561,23 +562,25 @@ static cf_status declare(cf_serve__asked *a, cf_jb *b, cf_error *err)
                                     "has a custom tool: this server's models call functions");
         }
     }
-    const json_t *list = a->wire.tools;
-    const bool is_named = a->wire.tool_choice == CF_WIRE_TOOLS_NAMED;
-    json_t *some = json_array();
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *one = json_array_get(list, i);
-        cf_str name = cf_json_get_str(json_object_get(one, "function"), "name");
-        if (!is_named || cf_str_is(name, a->wire.tool_name)) {
-            cf_jb_append(b, some, json_incref(one));
+    cf_status st = cf_tool_set_new(&a->tools, a->wire.tools, err);
+    return st == CF_EFORMAT ? cf_fail_in(err, CF_EINVAL, "'tools'") : st;
+}
+
+/* The one tool that must be called, in a set of its own. */
+static cf_status find_named(cf_tool_set **out, const cf_serve__asked *a, cf_error *err)
+{
+    for (size_t i = 0; i < json_array_size(a->wire.tools); i++) {
+        json_t *one = json_array_get(a->wire.tools, i);
+        if (cf_str_is(cf_json_get_str(json_object_get(one, "function"), "name"),
+                      a->wire.tool_name)) {
+            json_t *list = json_pack("[O]", one);
+            cf_status st = list != NULL ? cf_tool_set_new(out, list, err) : cf_oom(err);
+            json_decref(list);
+            return st;
         }
     }
-    cf_status st =
-        !is_named || json_array_size(some) > 0
-            ? cf_tool_set_new(&a->tools, some, err)
-            : cf_serve__refuse(err, "tool_choice", "names a tool that there is not: %.60s",
-                               a->wire.tool_name);
-    json_decref(some);
-    return st == CF_EFORMAT ? cf_fail_in(err, CF_EINVAL, "'tools'") : st;
+    return cf_serve__refuse(err, "tool_choice", "names a tool that there is not: %.60s",
+                            a->wire.tool_name);
 }
 
 /* Calls are what the reply must be, or may be in place of its form. */
@@ -603,7 +606,7 @@ static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t 
     if (json_array_size(a->wire.tools) == 0 || choice == CF_WIRE_TOOLS_NONE) {
         return CF_OK;
     }
-    CF_TRY(declare(a, b, err));
+    CF_TRY(declare(a, err));
     a->options.max_calls = a->wire.has_one_call ? 1 : 0;
     a->options.sends_call_parts = a->wire.is_stream;
     if (!is_needed && *spec == NULL) {
@@ -630,11 +633,15 @@ static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
                            const cf_constraint_vocab *vocab, cf_jb *b, cf_error *err)
 {
     json_t *spec = NULL;
+    cf_tool_set *named = NULL;
     char field[40];
     cf_status st = form_of(a, &spec, b, err);
     CF_THEN(st, read_tools(a, opened, &spec, b, err));
+    if (a->wire.tool_choice == CF_WIRE_TOOLS_NAMED) {
+        CF_THEN(st, find_named(&named, a, err));
+    }
     if (st == CF_OK && spec != NULL) {
-        st = cf_constraint_spec_compile(&a->grammar, spec, a->tools, err);
+        st = cf_constraint_spec_compile(&a->grammar, spec, named != NULL ? named : a->tools, err);
         if (st != CF_OK && (a->wire.format != NULL || a->tools != NULL)) {
             snprintf(field, sizeof field, "'%s'", a->wire.format != NULL ? form_name(a) : "tools");
             st = cf_fail_in(err, st, field);
@@ -642,6 +649,7 @@ static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
         a->options.grammar = a->grammar;
         a->options.vocab = vocab;
     }
+    cf_tool_set_free(named);
     json_decref(spec);
     return st;
 }

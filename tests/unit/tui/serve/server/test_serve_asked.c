@@ -414,6 +414,34 @@ static void test_asked__arguments_as_they_come(void **state)
     served_teardown(&f);
 }
 
+/* As Codex asks: groups of tools, and tools of the server's own, beside functions.
+ * A named tool leaves the prompt as it is. */
+static void test_asked__named_tool_keeps_the_prompt(void **state)
+{
+    (void)state;
+    static const char *const choices[] = {"\"auto\"", "\"required\"",
+                                          "{\"type\":\"function\",\"name\":\"f\"}"};
+    served f;
+    json_int_t n[3];
+    served_setup(&f, "llama");
+    for (size_t i = 0; i < 3; i++) {
+        cf_buf body = CF_BUF_INIT;
+        cf_buf_addf(&body,
+                    "{\"input\":\"a\",\"max_output_tokens\":1,\"tool_choice\":%s,\"tools\":["
+                    "{\"type\":\"function\",\"name\":\"f\",\"parameters\":{\"type\":\"object\"}},"
+                    "{\"type\":\"function\",\"name\":\"g\",\"parameters\":{\"type\":\"object\"}},"
+                    "{\"type\":\"namespace\",\"name\":\"n\",\"tools\":[]},"
+                    "{\"type\":\"web_search\"}]}",
+                    choices[i]);
+        json_t *v = post(&f, "/v1/responses", cf_buf_cstr(&body), 200);
+        n[i] = json_integer_value(json_object_get(json_object_get(v, "usage"), "input_tokens"));
+        json_decref(v);
+        cf_buf_deinit(&body);
+    }
+    assert_true(n[0] > 0 && n[1] == n[0] && n[2] == n[0]);
+    served_teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_asked__one_call),
         cmocka_unit_test(test_asked__schema_with_tools),
         cmocka_unit_test(test_asked__arguments_as_they_come),
+        cmocka_unit_test(test_asked__named_tool_keeps_the_prompt),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
