@@ -95,11 +95,36 @@ static void test_trace__whole_or_not_at_all(void **state)
     cf_buf_deinit(&bytes);
 }
 
+/* Names of steps come back up to the bound, and longer ones up to it. */
+static void test_trace__names_at_the_bound(void **state)
+{
+    (void)state;
+    static const char longest[] = "abcdefghijklmnopqrstuvwxyz";
+    for (size_t n = CF_TRACE_NAME - 3; n < sizeof longest; n++) {
+        cf_buf bytes = CF_BUF_INIT;
+        cf_trace_writer w = {0};
+        cf_trace_reader r;
+        cf_draw got;
+        cf_token id;
+        bool has_draw;
+        char name[sizeof longest] = {0};
+        memcpy(name, longest, n);
+        cf_draw put = {.n_step = 1, .step = {{name, 1}}};
+        cf_trace_put(&w, &bytes, 1, &put);
+        cf_trace_open(&r, cf_buf_str(&bytes));
+        assert_true(cf_trace_next(&r, &id, &has_draw, &got));
+        name[n < CF_TRACE_NAME - 1 ? n : CF_TRACE_NAME - 1] = '\0';
+        assert_string_equal(got.step[0].name, name);
+        cf_buf_deinit(&bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace__every_reason_comes_back),
         cmocka_unit_test(test_trace__whole_or_not_at_all),
+        cmocka_unit_test(test_trace__names_at_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
