@@ -4,7 +4,8 @@
  *
  * They are not in this repository: $CONFAB_CLIENTS names a folder in which
  * "npm install openai @anthropic-ai/sdk ollama ai @ai-sdk/openai-compatible
- * @langchain/openai opencode-ai" was run.
+ * @langchain/openai opencode-ai" was run; agents.mjs also runs
+ * @openai/codex and @mariozechner/pi-coding-agent where they are there.
  */
 #define _DEFAULT_SOURCE 1
 #include <sched.h>
@@ -395,6 +396,7 @@ static void test_clients__coding_agent_with_serve(void **state)
     cf_serve *serve;
     cf_http_server *engine;
     cf_error err;
+    cf_buf out = CF_BUF_INIT;
     const cf_open_options o = {.model = "bundled", .n_threads = 2, .n_ctx = AGENT_CTX};
     if (!find_agent(agent)) {
         T_SKIP("CONFAB_CLIENTS names no folder with opencode-ai of npm");
@@ -409,6 +411,9 @@ static void test_clients__coding_agent_with_serve(void **state)
     const cf_http_handler answers = cf_serve_handler(serve);
     T_OK(cf_http_server_new(&engine, &any, &answers, &err), err);
     agent_session(agent, cf_http_server_url(engine), "agent-serve");
+    run(&out, "agents.mjs", cf_http_server_url(engine), getenv("CONFAB_CLIENTS"));
+    assert_null(strstr(cf_buf_cstr(&out), "not "));
+    cf_buf_deinit(&out);
     cf_http_server_free(engine, 1000);
     cf_serve_free(serve);
     cf_opened_close(&opened);
