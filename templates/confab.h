@@ -233,6 +233,7 @@ const char *cf_inside(confab *c, const char *request, cf_error *err);
  * "message,tool"); "message" is the index of a sentence's or word's.
  * A group has an effect that its parts do not show alone, and delta is that of all of
  * them together: of "either" each suffices, of "both" all are needed, of "some" `need`.
+ * Its parts are either all of the kind "template" or all of other kinds.
  * A reply under a constraint (cf_constrain) is scored under it: a token counts with its
  * share of what was allowed, and one that was not drawn as certain.
  * docs/study.md says where such numbers mislead, and what else `confab influence` does.

@@ -16,6 +16,9 @@
  * Memory:   a cf_kv owns a reference to each of its pages.  Pages of a
  *           quarter of a MiB or more are allocated in blocks of several MiB, so
  *           that most of them lies in huge pages (os.h).
+ *           Such a block is freed with the last of its pages, and
+ *           cf_kv_memory() counts pages alone: a list that keeps one page of a
+ *           block holds all of it.
  */
 #ifndef CF_CORE_INFER_KV_CACHE_H
 #define CF_CORE_INFER_KV_CACHE_H

@@ -20,6 +20,8 @@ function pin(v, url) {
   const is_back = /"type":"(tool_result|function_call_output)"|"role":"tool"/.test(said);
   v[url.includes('responses') ? 'max_output_tokens' : 'max_tokens'] = is_back ? 20 : 200;
   delete v.max_completion_tokens;
+  delete v.output_config;
+  if (v.thinking) v.thinking = {type: 'disabled'}; // the small model would think to the limit
   seen.push(is_back && said.includes(file));
   if (f === undefined) return;
   const values = {[f.name === 'exec_command' ? 'cmd' : 'command']: 'cat note.txt'};
@@ -48,9 +50,13 @@ const url = `http://127.0.0.1:${relay.address().port}`;
 const model = {models: [{id: 'm'}], api: 'openai-completions', apiKey: 'x', baseUrl: url + '/v1'};
 const ask = 'Read note.txt and say the password.';
 const agents = {
+  claude: {args: ['-p', ask, '--allowedTools', 'Bash'], env: {ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: 'x', ANTHROPIC_MODEL: 'm'}},
   codex: {args: ['exec', '--skip-git-repo-check', ask], at: '.codex/config.toml',
     text: `model="m"\nmodel_provider="c"\nsandbox_mode="danger-full-access"\n` +
       `[model_providers.c]\nname="c"\nbase_url="${url}/v1"\nwire_api="responses"\n`},
+  qwen: {args: ['--auth-type', 'openai', '--approval-mode', 'yolo', '-p', ask],
+    env: {OPENAI_BASE_URL: url + '/v1', OPENAI_API_KEY: 'x', OPENAI_MODEL: 'm'}},
   pi: {args: ['--provider', 'c', '--model', 'm', '-p', ask], at: '.pi/agent/models.json',
     text: JSON.stringify({providers: {c: model}})},
 };

@@ -179,7 +179,7 @@ static bool is_accepted(const cf_serve__asked *a, const char *path, const json_t
 }
 
 /* Clients of responses offer tools that a server may have (web_search, and
- * groups of tools): the model is not told of them, and calls a function where it
+ * groups of tools): the prompt does not have them, and the model calls a function where it
  * must call. */
 static cf_status check_tool(cf_serve__asked *a, const char *path, cf_error *err)
 {

@@ -5,7 +5,8 @@
  * They are not in this repository: $CONFAB_CLIENTS names a folder in which
  * "npm install openai @anthropic-ai/sdk ollama ai @ai-sdk/openai-compatible
  * @langchain/openai opencode-ai" was run; agents.mjs also runs
- * @openai/codex and @mariozechner/pi-coding-agent where they are there.
+ * @anthropic-ai/claude-code, @openai/codex, @qwen-code/qwen-code and
+ * @mariozechner/pi-coding-agent where they are there.
  */
 #define _DEFAULT_SOURCE 1
 #include <sched.h>
