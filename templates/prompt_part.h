@@ -104,8 +104,8 @@ typedef struct cf_part_set {
     bool empties;                 /* messages stay, without content */
 } cf_part_set;
 
-/* A context with references of its own, to be dropped.  CF_EUNSUPPORTED for what a template writes,
- * CF_ENOTFOUND where `other` has no such part. */
+/* A context with references of its own, released by cf_parts_drop().
+ * CF_EUNSUPPORTED for what a template writes, CF_ENOTFOUND where `other` has no such part. */
 CF_MUST_USE cf_status cf_parts_apply(cf_part_context *out, const cf_part_context *context,
                                      const cf_part_set *set, cf_error *err);
 void cf_parts_drop(cf_part_context *changed);

@@ -78,9 +78,9 @@ bool cf_mul_size(size_t *out, size_t a, size_t b);
 bool cf_add_size(size_t *out, size_t a, size_t b);
 
 /* `size` zeroed bytes whose address is a multiple of `align` (a power of two
- * of at least sizeof(void *)); freed by cf_free_aligned only.  Of about
- * CF_OS_HUGE bytes or more it has pages of its own (os.h) and is not the table's, unless
- * a table was set. */
+ * of at least sizeof(void *)); freed by cf_free_aligned only.  Blocks
+ * of about CF_OS_HUGE bytes or more are mapped by themselves (cf_os_pages_map())
+ * and do not come from the table, unless cf_alloc_use() has set one. */
 void *cf_alloc_aligned(size_t align, size_t size);
 void cf_free_aligned(void *p);
 

@@ -63,9 +63,9 @@ enum { CF_OS_HUGE = 2 << 20 };
 
 /*
  * n zeroed bytes of a mapping of their own, at a multiple of CF_OS_HUGE; NULL
- * when memory runs out.  On Linux in huge pages as far as n fills them: what is
- * read whole for each token has too many small pages for the processor's list
- * of addresses (TLB).  Returned by cf_os_pages_unmap() with the same n.
+ * when memory runs out.  On Linux in huge pages as far as n fills them: weights and
+ * a cache that are read whole for each token have more small pages than the
+ * processor's TLB holds.  Released by cf_os_pages_unmap() with the same n.
  */
 void *cf_os_pages_map(size_t n);
 void cf_os_pages_unmap(void *p, size_t n);

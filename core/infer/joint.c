@@ -41,8 +41,8 @@ enum {
 };
 
 /* In passes of the replies alone: how long a reply waits for its pass to begin,
- * beside a piece and before one, whose first layer takes longer as memory for its
- * positions is allocated; and how long a layer of a piece is to take. */
+ * between the layers of a piece and before the first, where more is done at a time;
+ * and how long a layer of a piece is to take. */
 static const double WAIT = 0.75, WAIT_BEFORE = 0.5, LAYER = 0.25;
 
 typedef struct waiting waiting;

@@ -5,9 +5,9 @@
  *   1. page[0..n) are pages this list holds a reference to; a page's count is
  *      the number of lists it is in.
  *   2. A page is written only by a list that holds its only reference.
- *   3. A page is of a slab, which is freed when none of its pages is in a list
- *      and no list takes pages from it: small pages lie together, so that they
- *      fill a huge page of the system.  A page is taken from a slab once.
+ *   3. A page belongs to a slab, which is freed when none of its pages is in a
+ *      list and no list takes pages from it: small pages lie together, so that
+ *      they fill huge pages (os.h).  A dropped page is not used again.
  *   4. What a page holds after its timeline's length is never read.
  */
 #include "core/infer/kv_cache.h"

@@ -40,7 +40,7 @@ typedef struct cf_easy_reply {
     cf_token *ids; /* [n], the prompt's first */
     size_t n, cap, n_prompt;
     cf_buf how;          /* [n - n_prompt] bits of CF_TOKEN_HELD and CF_TOKEN_GIVEN */
-    cf_grammar *grammar; /* that held tokens were drawn under; NULL: it was free */
+    cf_grammar *grammar; /* the constraint of held tokens; NULL: the reply had none */
     bool is_whole;       /* false: memory ran out for one of them */
     cf_uuid at;          /* its turn; nil until it is in the conversation */
 } cf_easy_reply;

@@ -202,7 +202,8 @@ typedef struct cf_serve__client {
     bool takes_interim;
     const atomic_bool *stopping; /* the server ends; may be NULL */
     cf_cancel *cancel;
-    pthread_mutex_t *lock_answer; /* of the next three; NULL: there is no answer yet */
+    pthread_mutex_t
+        *lock_answer; /* guards *has_answer and *stream; NULL: the answer has not begun */
     const bool *has_answer;
     cf_buf *stream; /* what is sent of the answer when `changed` is signalled */
     pthread_cond_t *changed;

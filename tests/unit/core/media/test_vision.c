@@ -91,7 +91,7 @@ static void test_vision__same_rows(void **state)
     cf_tiny_free(b.p);
 }
 
-/* Every number, and none behind them. */
+/* Changes every number of the range, and none after it. */
 static void test_vision__add_scaled(void **state)
 {
     (void)state;

@@ -840,7 +840,8 @@ static void put_span(cf_buf *b, const char *id, const char *up, const char *op, 
 }
 
 /* An agent that a tool began has its own requests, the call and a name, although
- * spans come before those above them; a line that is no JSON is told. */
+ * child spans come before their parents; a line that is not JSON is reported
+ * with its number. */
 static void test_trail__agent_of_spans(void **state)
 {
     (void)state;

@@ -1,13 +1,10 @@
 /*
- * test_open_engine.c - which options open an engine, and what is said of those that do not.
+ * test_open_engine.c - which options open an engine, and the errors of those that do not.
  */
 #include "templates/open.h"
 #include "templates/open/open_plugin.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-
-#include <unistd.h>
-
-#include "core/base/os.h"
 
 /* Each option that a plug-in lacks is refused by its name, with one only. */
 static void test_plugin__refuses_each_option(void **state)
@@ -71,22 +68,17 @@ static void test_open__names_the_file(void **state)
     (void)state;
     static const char *const texts[] = {"", "GGUF",
                                         "no model at all, but long enough for a header"};
-    char path[] = "/tmp/cf_open_XXXXXX.gguf";
-    int fd = mkstemps(path, 5);
-    assert_true(fd >= 0);
-    close(fd);
     for (size_t i = 0; i < 3; i++) {
         cf_engine *engine = NULL;
         cf_error err = {0};
+        const char *path = store_dir_put_text("none.gguf", texts[i]);
         const cf_open_options o = {.model = path};
-        T_OK(cf_os_write_file(path, texts[i], strlen(texts[i]), 0600, &err), err);
         T_FAILS(cf_open_engine(&engine, &o, true, &err), CF_EFORMAT);
         if (strstr(err.text, path) == NULL) {
             fail_msg("%s does not name %s", err.text, path);
         }
         assert_null(engine);
     }
-    unlink(path);
 }
 
 static void test_adapters__none_and_missing(void **state)
@@ -120,5 +112,5 @@ int main(void)
         cmocka_unit_test(test_open__names_the_file),
         cmocka_unit_test(test_adapters__none_and_missing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
