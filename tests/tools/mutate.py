@@ -8,19 +8,23 @@ the seed S (1) from all places where one can be planted: a comparison, a connect
 a constant, a condition that is negated, a call or a jump that is left out, a truth value
 that is returned.  Faults that do not compile are drawn again.
 
-Each is planted in a copy of the tree, build/mutants, which is kept; its first build takes
-the objects of build/release, so build that first with the same CFLAGS.  The tests of the room's own folder run; with --all those of its
-top folder follow (core, templates, storage or tui), and --tests takes those whose path
-matches instead.  A fault is killed when a program fails, crashes or takes too long.
+Each is planted in a copy of the tree, which is removed at the end.  The changed source is
+compiled alone, with the command that make would use, and linked ahead of the archives of
+build/release, which are built first: use the same CFLAGS as there.
 
-Each line is a fault: killed or SURVIVED, its place, and the change.  A survivor is a test
-that is missing or a fault that changes nothing; which of the two has to be judged by
-reading.  Left-out releases of memory are marked "leak": only a build with sanitizers can
-notice them.  The last line is "killed K of N".
+Tests run until one notices the fault: those named after the file, those of its folder and
+of the room's, and for a file of tui the likeliest of those that drive the program, which
+lie in tests/screen/tui and tests/unit/tui/cli.  --all adds the rest of the top folder (core,
+templates, storage or tui); --tests takes those whose path matches instead.
+A fault is killed when a program fails, crashes or takes much longer than without it.
+
+Each line is a fault: killed or SURVIVED, its place, the change, how many programs ran, and
+which of them noticed.  A survivor is a test that is missing or a fault that changes nothing;
+which of the two has to be judged by reading.  Left-out releases of memory are marked "leak":
+only a build with sanitizers can notice them.  The last line is "killed K of N".
 """
 import argparse
 import contextlib
-import filecmp
 import os
 import random
 import re
@@ -29,12 +33,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-COPY = TOP / "build/mutants"
+BUILT = "build/release/"
 SECONDS = 120  # a program may take; then the fault has made it endless
 MEMORY = 8 << 30  # bytes of address space likewise
+DRIVING = 8  # programs that run confab, for a file of tui
 
 SWAPS = [
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "),
@@ -81,54 +88,22 @@ def sites_of(path):
             yield path, number, m[1] + ("continue;" if m[2] == "break" else "break;"), False
 
 
-def prepare():
-    """A copy of the tree, which takes its first objects from build/release.
-
-    A file keeps its time when it is copied for the first time, so that the objects count
-    as built from it; one that differs later gets the time of now."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=TOP,
-        capture_output=True,
-        check=True,
-    )
-    names = [n for n in listed.stdout.decode().split("\0") if n and (TOP / n).is_file()]
-    is_new = not COPY.exists()
-    for name in names:
-        to = COPY / name
-        to.parent.mkdir(parents=True, exist_ok=True)
-        if is_new:
-            shutil.copy2(TOP / name, to)
-        elif not to.exists() or not filecmp.cmp(TOP / name, to, shallow=False):
-            shutil.copy(TOP / name, to)
-    kept = set(names)
-    for folder in ("core", "templates", "storage", "tui", "tests"):
-        for old in (COPY / folder).rglob("*.c"):
-            if str(old.relative_to(COPY)) not in kept:
-                old.unlink()
-    built = TOP / "build/release"
-    if is_new and built.is_dir():
-        # Not the test programs, which are large: those that are needed are linked again.
-        programs = [p for p in (built / "tests").rglob("*") if p.suffix == "" and p.is_file()]
-        skipped = {p for p in programs if p.name[0] != "."}
-
-        def skip(folder, entries):
-            return [e for e in entries if Path(folder) / e in skipped]
-
-        shutil.copytree(built, COPY / "build/release", symlinks=True, ignore=skip)
+def fill(copy):
+    """Copies the sources as they are now, and links what is built."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=TOP, capture_output=True, check=True)
+    for name in listed.stdout.decode().split("\0"):
+        if name and (TOP / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(TOP / name, copy / name)
+    (copy / "build").symlink_to(TOP / "build")
+    (copy / "out/release").mkdir(parents=True)  # a test looks for the variant in a path
+    (copy / "tmp").mkdir()
 
 
-def make(*targets):
-    """Builds in the copy.  The flags name the folder of the tree, and another name would
-    build everything again, so the copy goes by the name of the original."""
-    command = ["make", "-s", f"-j{os.cpu_count()}", f"CURDIR={TOP}", *targets]
-    done = subprocess.run(command, cwd=COPY, capture_output=True, text=True, env=ENV, check=False)
-    return done.returncode == 0
-
-
-def environment():
+def environment(copy):
     """That of the caller, with a compiler cache where this machine has one."""
-    env = dict(os.environ, CONFAB_BIN=str(COPY / "build/release/confab"))
+    env = dict(os.environ, CONFAB_BIN=str(copy / "out/release/confab"), TMPDIR=str(copy / "tmp"))
     if Path("/usr/lib/ccache").is_dir():
         env["PATH"] = "/usr/lib/ccache:" + env["PATH"]
         if "CCACHE_DIR" not in env and Path("/var/cache/ccache").is_dir():
@@ -136,24 +111,58 @@ def environment():
     return env
 
 
-def tests_of(room, pattern, with_top):
-    """The test programs by their nearness to a source: a function from the source's path to
-    lists that run one after another."""
-    kinds = ("unit", "prop", "fault", "screen")
-    sources = sorted(p for kind in kinds for p in (TOP / "tests" / kind).rglob("test_*.c"))
-    names = [str(p.relative_to(TOP).with_suffix("")) for p in sources]
+def commands_of_make():
+    """The commands that compile, by object, and those that link, by program."""
+    listed = subprocess.run(
+        ["make", "-n", "-B", "build-tests"], cwd=TOP, capture_output=True, text=True, check=True
+    )
+    compiles, links = {}, {}
+    for line in listed.stdout.split("\n"):
+        if m := re.search(r" -o (" + BUILT + r"\S+)$", line):
+            if " -c " in line:
+                compiles[m[1]] = line[: m.start()]
+            elif ".a " in line:
+                links[m[1].removeprefix(BUILT)] = line[: m.start()]
+    return compiles, links
+
+
+def text_of(name):
+    return (TOP / (name + ".c")).read_text(encoding="utf-8")
+
+
+def drives_confab(name):
+    return '/program.h"' in text_of(name) or '/pty.h"' in text_of(name)
+
+
+def stages_of(room, pattern, with_top, names):
+    """A function from a source's path to the tests that shall run, the likeliest first."""
+    top = room.split("/", 1)[0]
     folder = str(Path(room).parent) if Path(room).suffix else room
-    top = folder.split("/", 1)[0]
-    if pattern:
-        near = [n for n in names if re.search(pattern, n)]
-    else:
-        near = [n for n in names if f"/{folder}/" in n]
-    rest = [n for n in names if with_top and n not in near and f"/{top}/" in n]
+    texts = {n: text_of(n) for n in names if re.match(r"tests/(screen/tui|unit/tui/cli)/", n)}
+
+    def likely(rel):
+        """The programs that run confab, those first that name what few others name."""
+        words = {w for w in re.split(r"[/_.]", str(rel)) if len(w) > 2}
+        weight = {w: 1 / (1 + sum(w in t for t in texts.values())) for w in words}
+        is_command = rel.parts[1] == "cli"
+
+        def rank(name):
+            found = sum(weight[w] for w in words if w in texts[name])
+            return is_command == ("/screen/" in name), -found
+
+        return sorted(texts, key=rank)[:DRIVING] if top == "tui" else []
 
     def stages(path):
+        rel = path.relative_to(TOP)
         stem = path.stem.replace("cmd_", "")
-        first = [n for n in near if stem in n or n.rsplit("/test_", 1)[1] in stem]
-        return [first, [n for n in near if n not in first], rest]
+        here = [n for n in names if re.search(pattern or f"/{rel.parent}/", n)]
+        like = [n for n in here if stem in n or n.rsplit("/test_", 1)[1] in stem]
+        if pattern:
+            return list(dict.fromkeys([*like, *here]))
+        named = [n for n in names if n.rsplit("/test_", 1)[1] == stem and f"/{top}/" in n]
+        near = [n for n in names if f"/{folder}/" in n] if folder != top else []
+        rest = [n for n in names if f"/{top}/" in n] if with_top else []
+        return list(dict.fromkeys([*named, *like, *here, *near, *likely(rel), *rest]))
 
     return stages
 
@@ -162,44 +171,130 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def fails(program):
-    """Whether a test program fails, crashes, or takes too long or too much memory."""
-    child = subprocess.Popen(
-        [program],
-        cwd=COPY,
-        env=ENV,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        preexec_fn=limit_memory,
-    )
-    try:
-        return child.wait(SECONDS) != 0
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)  # it and all that it started
-        child.wait()
+class Tester:
+    """Builds programs around a faulty object and runs them, in a copy of the tree."""
+
+    def __init__(self, copy):
+        fill(copy)
+        self.copy = copy
+        self.env = environment(copy)
+        self.compiles, self.links = commands_of_make()
+        self.limit = {}  # seconds that each program may take; 0: it fails without a fault
+
+    def shell(self, command):
+        done = subprocess.run(command, shell=True, cwd=self.copy, env=self.env, capture_output=True)
+        return done.returncode == 0
+
+    def build(self, names):
+        """What the tests named are linked from."""
+        objects = [f"{BUILT}{n}.o" for n in names]
+        parts = ["confab", "libcf_support.a"]
+        parts += ["tests/support/link/bundled_file.o", "tests/support/helper/confab-llama"]
+        command = ["make", "-s", f"-j{os.cpu_count()}", *[BUILT + p for p in parts], *objects]
+        return subprocess.run(command, cwd=TOP, env=self.env, check=False).returncode == 0
+
+    def compile(self, rel):
+        """The objects that a source is part of, as (what make builds, what lies in the copy)."""
+        objects = []
+        for built, command in self.compiles.items():
+            depends = (TOP / built).with_suffix(".d")
+            is_own = command.endswith(f" {rel}")
+            if not is_own and (rel.suffix == ".c" or not depends.is_file()):
+                continue
+            if is_own or str(rel) in depends.read_text().split():
+                to = f"out/{len(objects)}.o"
+                if not self.shell(f"{command} -o {to}"):
+                    return None
+                objects.append((built, to))
+        return objects
+
+    def link(self, name, objects):
+        """Links a program with objects in place of those of the archives; where it lies."""
+        command = self.links[name]
+        for built, to in objects:
+            if f" {built} " in command:
+                command = command.replace(f" {built} ", f" {to} ")
+            else:
+                command = command.replace(f" {BUILT}libcf_", f" {to} {BUILT}libcf_", 1)
+        out = f"out/release/{Path(name).name}"
+        return out if self.shell(f"{command} -o {out}") else None
+
+    def fails(self, program, seconds):
+        """Whether a program fails, crashes, or takes too long or too much memory."""
+        child = subprocess.Popen(
+            [program],
+            cwd=self.copy,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=limit_memory,
+        )
+        try:
+            return child.wait(seconds) != 0
+        except subprocess.TimeoutExpired:
+            return True
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # it and all that it started
+            child.wait()
+
+    def run(self, name, objects):
+        """Whether a test fails with these objects; None where it cannot be built."""
+        if drives_confab(name) and not self.link("confab", objects):
+            return None
+        program = self.link(name, objects)
+        if not program:
+            return None
+        failed = self.fails(program, self.limit.get(name, SECONDS))
+        (self.copy / program).unlink()
+        return failed
+
+    def notices(self, name, objects):
+        """Whether a test that passes without a fault fails with these objects."""
+        if name not in self.limit:
+            began = time.monotonic()
+            failed = self.run(name, [])
+            self.limit[name] = 0 if failed else 20 + 5 * (time.monotonic() - began)
+            if failed is not False:
+                print(f"left out, fails without a fault: {name}", flush=True)
+        return self.run(name, objects) if self.limit[name] else None
 
 
-def build(names):
-    whole = ["build/release/confab"] if any("/tui/" in n for n in names) else []
-    return not names or make(*whole, *[f"build/release/{n}" for n in names])
-
-
-def is_killed(stages):
-    for names in stages:
-        if not build(names):
-            return None  # it does not compile
-        for name in names:
-            if fails(f"build/release/{name}"):
-                return name
-    return ""
-
-
-ENV = environment()
+def measure(args, sites, tester):
+    names = [n for n in tester.links if re.match(r"tests/(unit|prop|fault|screen)/", n)]
+    stages = stages_of(args.room, args.tests, args.all, names)
+    if not tester.build({n for path, *_ in sites[: 2 * args.n] for n in stages(path)}):
+        sys.exit("mutate: the tree does not build")
+    killed = tried = 0
+    for path, number, new, is_leak in sites:
+        if tried == args.n:
+            break
+        rel = path.relative_to(TOP)
+        lines = path.read_text(encoding="utf-8").split("\n")
+        old = lines[number]
+        lines[number] = new
+        (tester.copy / rel).write_text("\n".join(lines), encoding="utf-8")
+        objects = tester.compile(rel)
+        if objects is None:
+            shutil.copy2(path, tester.copy / rel)
+            continue
+        by, ran = "", 0
+        for name in stages(path):
+            result = tester.notices(name, objects)
+            ran += result is not None
+            if result:
+                by = ", " + name
+                break
+        shutil.copy2(path, tester.copy / rel)
+        tried += 1
+        killed += by != ""
+        verdict = "killed  " if by else "SURVIVED"
+        change = f"{old.strip()}  ->  {new.strip()}"
+        leak = " (leak)" if is_leak else ""
+        print(f"{verdict} {rel}:{number + 1}{leak}: {change}  [{ran} ran{by}]", flush=True)
+    print(f"killed {killed} of {tried}")
 
 
 def main():
@@ -221,35 +316,10 @@ def main():
         for path, number, new, _ in sites[: args.n]:
             print(f"{path.relative_to(TOP)}:{number + 1}: {new.strip()}")
         return
-    prepare()
-    stages_of = tests_of(args.room, args.tests, args.all)
-    names = [n for stage in stages_of(room) for n in stage]
-    if not build(names):
-        sys.exit("mutate: the tree does not build")
-    broken = {n for n in names if fails(f"build/release/{n}")}
-    for name in sorted(broken):
-        print(f"left out, fails without a fault: {name}", flush=True)
-    killed = tried = 0
-    for path, number, new, is_leak in sites:
-        if tried == args.n:
-            break
-        name = path.relative_to(TOP)
-        lines = path.read_text(encoding="utf-8").split("\n")
-        old = lines[number]
-        lines[number] = new
-        (COPY / name).write_text("\n".join(lines), encoding="utf-8")
-        try:
-            by = is_killed([[n for n in s if n not in broken] for s in stages_of(path)])
-        finally:
-            shutil.copy(path, COPY / name)
-        if by is None:
-            continue
-        tried += 1
-        killed += by != ""
-        verdict = "killed  " if by else "SURVIVED"
-        leak = " (leak)" if is_leak else ""
-        print(f"{verdict} {name}:{number + 1}{leak}: {old.strip()}  ->  {new.strip()}", flush=True)
-    print(f"killed {killed} of {tried}")
+    memory = Path("/dev/shm")
+    folder = memory if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="mutants-", dir=folder) as copy:
+        measure(args, sites, Tester(Path(copy)))
 
 
 main()
