@@ -64,17 +64,35 @@ static bool is_front(const cf_md *at, cf_str line)
     return cf_str_is(line, "---") && cf_str_begins(cf_md__peek_line(at), "uuid: ");
 }
 
+/* Whether `line`, after which `at` is, begins another segment, turn or conversation. */
+static bool is_own(const cf_md *at, cf_str line)
+{
+    return has_mark(line) || is_turn(at, line) || is_front(at, line);
+}
+
+/* The next line that is not blank; an empty one where a line of ours comes first. */
+static cf_str take_line(cf_md *m)
+{
+    cf_str line;
+    for (cf_md before = *m; cf_md__next_line(m, &line); before = *m) {
+        if (is_own(m, line)) {
+            *m = before;
+            return cf_str_make("", 0);
+        }
+        if (line.n != 0) {
+            break;
+        }
+    }
+    return line;
+}
+
 /* Text up to the next line of ours, without the blank line before it. */
 static json_t *take_text(cf_md *m)
 {
     cf_buf b = CF_BUF_INIT;
     cf_str line;
-    for (;;) {
-        cf_md before = *m;
-        if (!cf_md__next_line(m, &line)) {
-            break;
-        }
-        if (has_mark(line) || is_turn(m, line) || is_front(m, line)) {
+    for (cf_md before = *m; cf_md__next_line(m, &line); before = *m) {
+        if (is_own(m, line)) {
             *m = before;
             break;
         }
@@ -93,19 +111,19 @@ static json_t *take_text(cf_md *m)
 }
 
 /* Skips to the next fence and reads what is in it; *info is what follows the
- * opening marks. */
+ * opening marks.  An empty text where a line of ours comes first. */
 static json_t *take_fence(cf_md *m, cf_str *info)
 {
-    cf_str line = {NULL, 0};
+    cf_str line;
     cf_buf b = CF_BUF_INIT;
     size_t ticks = 0;
-    *info = line;
-    while (ticks == 0 && cf_md__next_line(m, &line)) {
+    for (cf_md before = *m; ticks == 0 && cf_md__next_line(m, &line); before = *m) {
+        if (is_own(m, line)) {
+            *m = before;
+            break;
+        }
         while (ticks < line.n && line.p[ticks] == '`') {
             ticks++;
-        }
-        if (ticks < 3 && (cf_str_begins(line, "<!-- ") || is_turn(m, line))) {
-            break;
         }
         ticks = ticks < 3 ? 0 : ticks;
     }
@@ -150,9 +168,7 @@ static json_t *take_json(cf_md *m, cf_str *info, bool *failed)
 /* "Call of NAME:", then the arguments. */
 static json_t *take_call(cf_md *m, const json_t *fields)
 {
-    cf_str line = {NULL, 0}, info;
-    while (cf_md__next_line(m, &line) && line.n == 0) {
-    }
+    cf_str line = take_line(m), info;
     cf_str name = cf_str_begins(line, "Call of ") && cf_str_ends(line, ":") ? cf_md__cut(line, 8, 1)
                                                                             : cf_str_make("", 0);
     cf_jb b = CF_JB_INIT;
@@ -166,9 +182,7 @@ static json_t *take_call(cf_md *m, const json_t *fields)
 /* ![NAME](URL) */
 static json_t *take_link(cf_md *m, const char *kind)
 {
-    cf_str line = {NULL, 0};
-    while (cf_md__next_line(m, &line) && line.n == 0) {
-    }
+    cf_str line = take_line(m);
     const char *open = line.n != 0 ? memchr(line.p, '[', line.n) : NULL;
     size_t from = open != NULL ? (size_t)(open - line.p) + 1 : line.n;
     size_t mid = from;
@@ -176,8 +190,7 @@ static json_t *take_link(cf_md *m, const char *kind)
         mid++;
     }
     if (mid + 3 > line.n || line.p[line.n - 1] != ')') {
-        return json_pack("{s:s,s:s%}", "type", "text", "text", line.p != NULL ? line.p : "",
-                         line.n);
+        return json_pack("{s:s,s:s%}", "type", "text", "text", line.p, line.n);
     }
     return cf_xmedia__part(kind, cf_str_make(line.p + mid + 2, line.n - mid - 3),
                            cf_str_make(line.p + from, mid - from));
@@ -193,9 +206,7 @@ typedef struct own_turn {
 
 static json_t *take_note(cf_md *in)
 {
-    cf_str line = {NULL, 0};
-    while (cf_md__next_line(in, &line) && line.n == 0) {
-    }
+    cf_str line = take_line(in);
     return cf_json_str(cf_str_begins(line, "> ") ? cf_md__cut(line, 2, 0) : line);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/os.h"
+#include "storage/trail.h"
 #include "tests/support/exchange_desk.h"
 #include "tests/support/store_dir.h"
 
@@ -355,6 +356,102 @@ static void test_markdown__as_people_keep_chats(void **state)
     }
 }
 
+/* Segments from which somebody took the text are empty, and nothing after them is lost. */
+static void test_markdown__emptied_segments(void **state)
+{
+    (void)state;
+#define OWN_TURN                                                                     \
+    "---\nuuid: \"0190aaaa-0000-4000-8000-000000000001\"\n---\n\n## 1 user\n\n<!-- " \
+    "0190aaaa-0000-4000-8000-000000000002 -->\n\n"
+    static const char *const rows[][2] = {
+        {OWN_TURN "<!-- text -->\n\n<!-- text -->\n\nb\n\n",
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\","
+         "\"text\":\"b\"}]}"},
+        {OWN_TURN "<!-- text -->\n\n\n<!-- text -->\n\n\n\n\n\n",
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\","
+         "\"text\":\"\\n\\n\"}]}"},
+        {OWN_TURN "<!-- result -->\n\n<!-- text -->\n\nb\n\n",
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"b\"}]}"},
+        {OWN_TURN "<!-- call -->\n\nCall of f:\n\n<!-- call -->\n\n<!-- text -->\n\nb\n\n",
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"b\"}],\"tool_calls\":["
+         "{\"function\":{\"name\":\"f\",\"arguments\":\"\"}},"
+         "{\"function\":{\"name\":\"\",\"arguments\":\"\"}}]}"},
+        {OWN_TURN "<!-- image -->\n\n<!-- note -->\n\n<!-- text -->\n\nb\n\n",
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\","
+         "\"text\":\"b\"}]}"},
+        {OWN_TURN "b\n\n<!-- note -->\n\n", "{\"role\":\"user\",\"content\":\"b\"}"},
+        {"## User\n\nb\n\n## ****\n\n## Assistant\n\nc\n\n## **", /* a heading without a name */
+         "{\"role\":\"user\",\"content\":\"b\\n\\n## ****\"}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f;
+        cf_exchange_open(&f);
+        import_with(&f, rows[i][0], (cf_import_options){.format = CF_FORMAT_MARKDOWN});
+        assert_string_equal(f.notes, "");
+        cf_store_tree t = cf_exchange_tree(&f);
+        cf_exchange_says(&t, 0, rows[i][1]);
+        cf_exchange_close(&f);
+    }
+}
+
+/* A call that could not be read is written where the raw reply is not known, too. */
+static void test_markdown__no_raw_reply(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf md = CF_BUF_INIT;
+    cf_exchange_open(&f);
+    import(&f, "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-8000-"
+               "000000000001\"}\n{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-"
+               "000000000011\",\"status\":\"ok\",\"message\":{\"role\":\"assistant\",\"content\":"
+               "\"said\"},\"run\":{\"model\":\"M\"},\"calls\":[{\"n\":0,\"name\":\"f\","
+               "\"parse_error\":\"no end\"}]}\n");
+    cf_exchange_export(&f, CF_FORMAT_MARKDOWN, &md);
+    assert_non_null(strstr(cf_buf_cstr(&md), "said\n\n<!-- raw -->"));
+    cf_buf_deinit(&md);
+    cf_exchange_close(&f);
+}
+
+/* Both readers of a session's file name the same lines as left out. */
+static void test_session__left_out_is_said(void **state)
+{
+    (void)state;
+    static const char bad[] = "{\"type\":\n";
+    cf_error err;
+    fixture f;
+    cf_trails trails;
+    cf_buf want = CF_BUF_INIT;
+    store_path sub;
+    store_dir_path(sub, "cut/subagents");
+    T_OK(cf_os_make_dirs(sub, &err), err);
+#define SAID(more) \
+    "\"sessionId\":\"s\"" more ",\"message\":{\"role\":\"user\",\"content\":\"Help\"}}\n"
+    char text[400];
+    snprintf(text, sizeof text,
+             "%s{\"type\":\"user\",\"uuid\":\"b\"," SAID(",\"isSidechain\":true"), bad);
+    store_dir_put_text("cut/subagents/agent-x.jsonl", text);
+    snprintf(text, sizeof text, "{\"type\":\"user\",\"uuid\":\"a\"," SAID("") "%s%s", bad, bad);
+    const char *path = store_dir_put_text("cut.jsonl", text);
+    T_OK(cf_trails_read(&trails, path, NULL, &err), err);
+    const cf_trail *t = trails.v[0];
+    assert_int_equal(t->n_left_out, 3);
+    for (size_t i = 0; i < t->n_left_out; i++) {
+        const cf_trail_left_out *x = &t->left_out[i];
+        cf_buf_addf(&want, "%d:%s%s%s;", (int)x->line, x->file.n != 0 ? x->file.p : "",
+                    x->file.n != 0 ? ": " : "", x->why.p);
+    }
+    cf_exchange_open(&f);
+    const cf_import_options opts = {
+        .format = CF_FORMAT_SESSION, .name = path, .note = cf_exchange_note, .ud = &f};
+    T_OK(cf_import_file(f.s, path, &opts, &f.report, &err), err);
+    assert_string_equal(f.notes, cf_buf_cstr(&want));
+    assert_non_null(strstr(f.notes, "agent-x.jsonl: "));
+    assert_int_equal(f.report.n_bad, 3);
+    cf_trails_deinit(&trails);
+    cf_buf_deinit(&want);
+    cf_exchange_close(&f);
+}
+
 /* A pipe is read from its first byte on: it can be read only once. */
 static void test_import__from_a_pipe(void **state)
 {
@@ -457,6 +554,9 @@ int main(void)
         cmocka_unit_test(test_import__stops_within_a_conversation),
         cmocka_unit_test(test_markdown__comes_back),
         cmocka_unit_test(test_markdown__as_people_keep_chats),
+        cmocka_unit_test(test_markdown__emptied_segments),
+        cmocka_unit_test(test_markdown__no_raw_reply),
+        cmocka_unit_test(test_session__left_out_is_said),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
