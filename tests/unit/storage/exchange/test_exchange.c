@@ -3,6 +3,7 @@
  */
 #include <sqlite3.h>
 
+#include "core/base/hash.h"
 #include "tests/support/exchange_desk.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
@@ -91,6 +92,28 @@ static void test_openai__arguments_are_text(void **state)
               "\"agent\",\"tool_calls\":[{\"function\":{\"name\":\"f\","
               "\"arguments\":{\"b\":[1,2.5]}}}]}]}\n");
     cf_exchange_close(&f);
+}
+
+/* OpenAI's form has only OpenAI's roles, whatever another program calls them. */
+static void test_openai__roles_of_others(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {{"agent", "assistant"},     {"model", "assistant"},
+                                          {"gpt", "assistant"},       {"human", "user"},
+                                          {"observation", "tool"},    {"tool_response", "tool"},
+                                          {"pcp_response", "tool"},   {"mcp_response", "tool"},
+                                          {"developer", "developer"}, {"assistant", "assistant"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char in[80], want[80];
+        fixture f;
+        snprintf(in, sizeof in, "[{\"role\":\"%s\",\"content\":\"x\"}]", rows[i][0]);
+        snprintf(want, sizeof want, "{\"messages\":[{\"role\":\"%s\",\"content\":\"x\"}]}\n",
+                 rows[i][1]);
+        cf_exchange_open(&f);
+        import(&f, CF_FORMAT_LITERT, in);
+        export_is(&f, CF_FORMAT_OPENAI, want);
+        cf_exchange_close(&f);
+    }
 }
 
 static void test_litert__preface(void **state)
@@ -348,6 +371,40 @@ static void test_chatgpt__mapping(void **state)
     cf_exchange_close(&f);
 }
 
+/* SHA-256 of the name, as UUID version 8. */
+static cf_uuid named(const char *format, const char *scope, const char *id)
+{
+    char hex[3][CF_HASH_TEXT + 1], name[200];
+    cf_hash_hex(hex[0], scope, strlen(scope));
+    cf_hash_hex(hex[1], id, strlen(id));
+    snprintf(name, sizeof name, "confab %s %s %s", format, hex[0], hex[1]);
+    cf_hash_hex(hex[2], name, strlen(name));
+    hex[2][12] = '8';
+    hex[2][16] = "89ab"[strtoul((char[]){hex[2][16], '\0'}, NULL, 16) & 3];
+    char text[CF_UUID_TEXT + 1];
+    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex[2], hex[2] + 8, hex[2] + 12,
+             hex[2] + 16, hex[2] + 20);
+    cf_uuid out;
+    assert_true(cf_uuid_parse(&out, text, strlen(text)));
+    return out;
+}
+
+/* An id that is no UUID always becomes the same one: so a later version still knows what
+ * an earlier one imported. */
+static void test_chatgpt__ids_never_change(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_exchange_open(&f);
+    import(&f, CF_FORMAT_CHATGPT,
+           "[{\"id\":\"chat 1\",\"mapping\":{\"n\":{\"message\":{\"author\":{\"role\":\"user\"},"
+           "\"content\":{\"content_type\":\"text\",\"parts\":[\"q\"]}},\"parent\":null}}}]");
+    cf_store_tree t = cf_exchange_tree(&f);
+    assert_true(cf_uuid_eq(t.conv.id, named("chatgpt", "", "chat 1")));
+    assert_true(cf_uuid_eq(t.turns[0].id, named("chatgpt", "chat 1", "n")));
+    cf_exchange_close(&f);
+}
+
 /* ---- llm ---------------------------------------------------------------- */
 
 static const char old_llm[] =
@@ -453,6 +510,32 @@ static void test_llm__older(void **state)
                      "\"tool_call_id\":\"t1\"}");
     assert_string_equal(t.turns[2].run->options.p, "{\"temperature\":1}");
     assert_int_equal(t.turns[2].created_ms, INT64_C(1739745270374));
+    cf_exchange_close(&f);
+}
+
+/* What is attached is a picture, a sound or a file, as its type says. */
+static void test_llm__kinds_of_attachments(void **state)
+{
+    (void)state;
+    static const char more[] =
+        "INSERT INTO attachments VALUES('b', 'audio/wav', 'a.wav', '', NULL);"
+        "INSERT INTO attachments VALUES('c', 'audio/', NULL, 'u', NULL);"
+        "INSERT INTO attachments VALUES('d', 'text/plain', 'd', '', NULL);"
+        "INSERT INTO prompt_attachments VALUES('r3', 'b', 0), "
+        "('r3', 'c', 1), ('r3', 'd', 2);";
+    fixture f;
+    const cf_store_conv *rows;
+    cf_store_tree t;
+    cf_error err;
+    cf_exchange_open(&f);
+    import_llm(&f, "kinds.db", old_llm, more);
+    assert_int_equal(cf_exchange_list(&f, &rows), 2);
+    T_OK(cf_store_get_tree(f.s, rows[0].id, 0, &f.a, &t, &err), err);
+    cf_exchange_says(&t, 0,
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"alone\"},"
+                     "{\"type\":\"audio\",\"mime_type\":\"audio/wav\",\"path\":\"a.wav\"},"
+                     "{\"type\":\"file\",\"mime_type\":\"audio/\",\"url\":\"u\"},"
+                     "{\"type\":\"file\",\"mime_type\":\"text/plain\",\"path\":\"d\"}]}");
     cf_exchange_close(&f);
 }
 
@@ -794,6 +877,7 @@ int main(void)
         cmocka_unit_test(test_openai__lines),
         cmocka_unit_test(test_openai__pretty_document_and_list),
         cmocka_unit_test(test_openai__arguments_are_text),
+        cmocka_unit_test(test_openai__roles_of_others),
         cmocka_unit_test(test_litert__preface),
         cmocka_unit_test(test_sharegpt__names),
         cmocka_unit_test(test_converse__uuids),
@@ -802,7 +886,9 @@ int main(void)
         cmocka_unit_test(test_llama_app__tree),
         cmocka_unit_test(test_llama_app__circle_and_old_form),
         cmocka_unit_test(test_chatgpt__mapping),
+        cmocka_unit_test(test_chatgpt__ids_never_change),
         cmocka_unit_test(test_llm__older),
+        cmocka_unit_test(test_llm__kinds_of_attachments),
         cmocka_unit_test(test_llm__generated_columns_are_refused),
         cmocka_unit_test(test_llm__newer_and_both),
         cmocka_unit_test(test_confab__bad_line_loses_its_conversation_only),

@@ -195,6 +195,26 @@ static void test_kept__fields_of_every_form(void **state)
                                  "\"extra_context\":{},\"unheard_of\":1}\n");
 }
 
+/* An entry whose id is a UUID is kept with one field of its own, with two, and without. */
+static void test_kept__one_field_beside_an_id(void **state)
+{
+    (void)state;
+    static const char *const rests[] = {"", ",\"extra\":7", ",\"extra\":7,\"more\":{}"};
+    for (size_t i = 0; i < sizeof rests / sizeof rests[0]; i++) {
+        char text[200];
+        fixture f;
+        snprintf(text, sizeof text,
+                 "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\"},\"uuid\":"
+                 "\"0190aaaa-0000-4000-8000-000000000001\"%s}]}\n",
+                 rests[i]);
+        same_again(CF_FORMAT_CONVERSE, text);
+        cf_exchange_open(&f);
+        import(&f, CF_FORMAT_CONVERSE, text);
+        assert_int_equal(cf_exchange_tree(&f).turns[0].source.n != 0, i != 0);
+        cf_exchange_close(&f);
+    }
+}
+
 /* A picture from any program is a picture for every other. */
 static void test_media__in_every_form(void **state)
 {
@@ -269,6 +289,31 @@ static void test_media__in_every_form(void **state)
             cf_buf_deinit(&text);
         }
         cf_exchange_close(&f);
+    }
+}
+
+/* What is in a message is not kept with the conversation as well. */
+static void test_media__is_in_the_message_alone(void **state)
+{
+    (void)state;
+    static const char *const kinds[][2] = {
+        {"image", "image"}, {"video", "video"}, {"audio", "audio"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        for (int many = 0; many < 2; many++) {
+            fixture f;
+            char text[200];
+            cf_exchange_open(&f);
+            snprintf(text, sizeof text,
+                     "{\"conversations\":[{\"from\":\"human\",\"value\":\"<%s>q\"}],"
+                     "\"%s%s\":%s\"zq.bin\"%s,\"more\":1}",
+                     kinds[i][0], kinds[i][1], many ? "s" : "", many ? "[" : "", many ? "]" : "");
+            import(&f, CF_FORMAT_SHAREGPT, text);
+            cf_store_tree t = cf_exchange_tree(&f);
+            assert_non_null(strstr(t.turns[0].message.p, "zq.bin"));
+            assert_null(strstr(t.conv.preface.p, "zq.bin"));
+            assert_non_null(strstr(t.conv.preface.p, "\"more\":1"));
+            cf_exchange_close(&f);
+        }
     }
 }
 
@@ -416,7 +461,9 @@ int main(void)
         cmocka_unit_test(test_again__converse_without_uuids),
         cmocka_unit_test(test_again__same_beginning_is_not_same),
         cmocka_unit_test(test_kept__fields_of_every_form),
+        cmocka_unit_test(test_kept__one_field_beside_an_id),
         cmocka_unit_test(test_media__in_every_form),
+        cmocka_unit_test(test_media__is_in_the_message_alone),
         cmocka_unit_test(test_media__types_and_documents),
         cmocka_unit_test(test_media__is_stored_once),
         cmocka_unit_test(test_chatgpt__citations_and_files),
