@@ -14,13 +14,15 @@
 
 typedef struct cf_pty {
     pid_t pid;
-    int fd;
+    int fd, other_fd; /* this end, and the program's */
     VTerm *vt;
     VTermScreen *screen;
     int w, h;
-    bool is_alternate, shows_cursor, is_closed;
-    cf_buf out; /* all bytes that came, for what no cell shows */
-    int apc;    /* 1: after ESC; 2: in "ESC _ ...", which the emulator would
+    bool is_alternate, shows_cursor;
+    bool is_closed; /* the program has ended, and all that it wrote has come */
+    int status;     /* then: as waitpid() gives it */
+    cf_buf out;     /* all bytes that came, for what no cell shows */
+    int apc;        /* 1: after ESC; 2: in "ESC _ ...", which the emulator would
                    show; 3: after an ESC there */
 } cf_pty;
 

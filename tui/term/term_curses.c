@@ -55,6 +55,13 @@ enum {
     CRASH_TEXT_MAX = 512
 };
 
+static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
+static const int ending_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+enum {
+    N_FATAL = sizeof fatal_signals / sizeof fatal_signals[0],
+    N_ENDING = sizeof ending_signals / sizeof ending_signals[0]
+};
+
 typedef struct curses_term {
     cf_term base;
     SCREEN *screen;
@@ -71,7 +78,7 @@ typedef struct curses_term {
     cf_graphics *graphics;
     cf_graphics_facts facts;
     cf_graphics_kind wish;
-    struct sigaction old_action[16];
+    struct sigaction old_action[N_FATAL + 1];
 } curses_term;
 
 /* What signal handlers need: there is one screen per process. */
@@ -83,13 +90,6 @@ static size_t n_crash_note;
 static volatile sig_atomic_t must_end;
 static WINDOW *input; /* a pad, while the screen is up */
 static int signal_wake_fd = -1;
-
-static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
-static const int ending_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-enum {
-    N_FATAL = sizeof fatal_signals / sizeof fatal_signals[0],
-    N_ENDING = sizeof ending_signals / sizeof ending_signals[0]
-};
 
 static void restore_terminal(void)
 {
@@ -183,20 +183,19 @@ static void install_signals(curses_term *t)
     for (int i = 0; i < N_ENDING; i++) {
         struct sigaction sa = {.sa_handler = on_ending};
         sigemptyset(&sa.sa_mask);
-        sigaction(ending_signals[i], &sa, &t->old_action[slot++]);
+        sigaction(ending_signals[i], &sa, NULL);
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, &t->old_action[slot]);
 }
 
+/* on_ending() stays: what was before it, curses' own handler, would end the
+ * program at a third ^C while the last turn is written. */
 static void restore_signals(curses_term *t)
 {
     int slot = 0;
     for (int i = 0; i < N_FATAL; i++) {
         sigaction(fatal_signals[i], &t->old_action[slot++], NULL);
-    }
-    for (int i = 0; i < N_ENDING; i++) {
-        sigaction(ending_signals[i], &t->old_action[slot++], NULL);
     }
     sigaction(SIGPIPE, &t->old_action[slot], NULL);
 }

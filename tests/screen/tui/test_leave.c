@@ -50,7 +50,7 @@ static void pump_for(cf_pty *t, int ms)
     }
 }
 
-static void leave(cf_pty *t, const struct way *way)
+static int leave(cf_pty *t, const struct way *way)
 {
     const uint64_t began = cf_os_monotonic_us();
     /* The first keys may only stop the work, as users see it. */
@@ -61,9 +61,18 @@ static void leave(cf_pty *t, const struct way *way)
     if (way->signal != 0) {
         kill(t->pid, way->signal);
     }
-    (void)cf_pty_finish_in(t, LEAVE_MS);
+    const int status = cf_pty_finish_in(t, LEAVE_MS);
     const uint64_t took = cf_os_monotonic_us() - began;
     slowest_us = took > slowest_us ? took : slowest_us;
+    return status;
+}
+
+/* The workbench ends by itself, or when its grace is over. */
+static void leave_workbench(cf_pty *t, const struct way *way)
+{
+    const int status = leave(t, way);
+    assert_true(WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 130);
 }
 
 static int say_slowest(void **state)
@@ -104,7 +113,7 @@ static void test_leave__templates(void **state)
             pump_for(&t, 200);
             /* The composer, to which a failed message returns, would take
              * a command as text. */
-            leave(&t, &ways[k == 0 && w == 0 ? 1 : w]);
+            leave_workbench(&t, &ways[k == 0 && w == 0 ? 1 : w]);
         }
     }
 }
@@ -249,7 +258,7 @@ static void test_leave__work(void **state)
         for (size_t k = 0; k < (T_IS_SLOW ? 1 : 2); k++) {
             cf_pty t;
             start_job(&t, &jobs[i]);
-            leave(&t, &ways[1 + (i + 2 * k) % (n_ways - 1)]);
+            leave_workbench(&t, &ways[1 + (i + 2 * k) % (n_ways - 1)]);
         }
     }
     cf_loopback_stop(&server);
@@ -288,7 +297,7 @@ static void test_leave__commands(void **state)
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         cf_pty t;
         start_job(&t, &jobs[i]);
-        leave(&t, &ways[1 + i % 2]);
+        (void)leave(&t, &ways[1 + i % 2]);
     }
     cf_loopback_stop(&server);
 }
