@@ -186,7 +186,6 @@ cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out, cf_
     const cf_lab_engine *e = cf_lab_engine_of(m->lab);
     cf_str own = e->template_source;
     cf_str other = cf_buf_str(&m->other);
-    memset(out, 0, sizeof *out);
     if (m->name[0] == '\0') {
         return cf_fail(err, CF_ENOTFOUND, "first choose the other template: :with NAME or FILE");
     }

@@ -86,7 +86,7 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side);
 /* ---- for work that takes longer ----------------------------------------- */
 
 /* Copies for a task of the workbench: both templates, whatever is compared; the
- * sides' templates, which are one for two conversations (*out must not move;
+ * sides' templates, which are one for two conversations (*out is zeroed and must not move;
  * close it whatever is returned); what a side is about, the text in the
  * composer as a message (NULL: there is none, or it does not belong to what is
  * compared), and the variables (NULL: none), or those of

@@ -222,6 +222,11 @@ static void test_model__damaged_weights(void **state)
     (void)remove(path);
     snprintf(path, sizeof path, "%s/tokenizer.json", folder);
     (void)remove(path);
+    cf_program p;
+    CF_PROGRAM(&p, "models", folder); /* a folder a line */
+    assert_true(says(&p, "no models found in:\n  "));
+    assert_true(says(&p, folder));
+    cf_program_deinit(&p);
     (void)remove(folder);
 }
 

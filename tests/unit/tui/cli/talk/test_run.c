@@ -205,6 +205,9 @@ static void test_parse__status(void **state)
                         "is string\n"
                         "status  INVALID_PARAMETER_TYPE\n");
     cf_program_deinit(&p);
+    CF_PROGRAM(&p, "parse", "--json", "--family", "llama-pythonic", "--tools", tools, "[f(x='a')]");
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"call\":0,\"path\":\"x\",\"off\":5,\"len\":3,"));
+    cf_program_deinit(&p);
     CF_PROGRAM(&p, "parse", "--family", "nobody", "x");
     assert_int_equal(p.status, 2);
     cf_program_deinit(&p);

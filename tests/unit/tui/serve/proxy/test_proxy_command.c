@@ -147,6 +147,25 @@ static void test_proxy_command__records_and_ends(void **state)
     cf_http_server_free(fake, 0);
 }
 
+/* With --check a request that the history does not answer ends it, with a status. */
+static void test_proxy_command__replay_is_checked(void **state)
+{
+    (void)state;
+    char url[100];
+    int status;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("check.db");
+    pid_t pid =
+        start_words(url, (const char *const[]){cf_program_path(), "proxy", "--replay", "--check",
+                                               "--listen", "127.0.0.1:0", "--db", db, NULL});
+    cf_buf out = CF_BUF_INIT;
+    (void)http_ask(url, "/v1/chat/completions", "X-Any-Name: v", request, &out);
+    cf_buf_deinit(&out);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+}
+
 #define POST "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
 
 static int connect_to(const char *url)
@@ -789,6 +808,7 @@ int main(void)
         cmocka_unit_test(test_proxy_command__hostile_clients),
         cmocka_unit_test(test_serve_command__hostile_clients),
         cmocka_unit_test(test_proxy_command__records_and_ends),
+        cmocka_unit_test(test_proxy_command__replay_is_checked),
         cmocka_unit_test(test_proxy_command__ends_with_streams_open),
         cmocka_unit_test(test_proxy_command__findings),
         cmocka_unit_test(test_proxy_command__shapes_of_requests),

@@ -123,6 +123,13 @@ static void test_predicate__command(void **state)
     cf_predicate *p = make("command:no-such-program-anywhere");
     T_FAILS(cf_predicate_holds(p, &s, &holds, NULL, &err), CF_EIO);
     cf_predicate_free(p);
+    cf_buf why = CF_BUF_INIT;
+    p = make("command:echo 'no good'; exit 3");
+    T_OK(cf_predicate_holds(p, &s, &holds, &why, &err), err);
+    assert_false(holds);
+    assert_string_equal(cf_buf_cstr(&why), "status 3: no good");
+    cf_buf_deinit(&why);
+    cf_predicate_free(p);
     const cf_sight quick = {.context = c, .command_ms = 50};
     p = make("command:sleep 30");
     T_FAILS(cf_predicate_holds(p, &quick, &holds, NULL, &err), CF_ELIMIT);

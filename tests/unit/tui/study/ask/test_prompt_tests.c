@@ -112,6 +112,9 @@ static void test_prompt_tests__checks(void **state)
                  "expect not calls-valid\n");
     assert_int_equal(o.n_ok, 2);
     assert_int_equal(o.n_bad, 0);
+    o = run_text("template chatml\ntest a\nreply is\n| fine\nexpect equals:fine\n"
+                 "prompt contains assistant\n"); /* the second check alone needs the prompt */
+    assert_int_equal(o.n_ok, 2);
 }
 
 /* A reply before a message that changes what was written is not stable. */
