@@ -3,11 +3,17 @@
  * scores, messages of tool servers, calls, text that is not UTF-8; and how many
  * hits a search leaves out.
  */
+#include <ctype.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/arena.h"
+#include "storage/db/store_int.h"
+#include "storage/db/store_snippet.h"
 #include "storage/db/store_sql.h"
+#include "storage/db/store_words.h"
 #include "storage/exchange.h"
 #include "storage/store.h"
 #include "tests/support/store_dir.h"
@@ -178,6 +184,172 @@ static void test_kept__a_call_that_was_added(void **state)
     cf_store_close(s);
 }
 
+/* What waits for a database that is locked is a copy: the caller's memory may change. */
+static void test_kept__a_call_that_waits(void **state)
+{
+    (void)state;
+    cf_store *s;
+    cf_error err;
+    cf_arena a;
+    sqlite3 *other;
+    cf_store_turn turn;
+    const char *path = store_dir_file("waits.db");
+    char name[] = "name", result[] = "12";
+    const cf_store_call call = {.name = {name, 4},
+                                .arguments = cf_str_from("{}"),
+                                .state = cf_str_from("done"),
+                                .result = {result, 2}};
+    T_OK(cf_store_open(
+             &s, path,
+             &(cf_store_options){.flags = CF_STORE_CREATE, .patience_ms = 20, .busy_ms = 10}, &err),
+         err);
+    cf_uuid id = put_turn(s, put_conv(s, "t"), "{\"role\":\"assistant\",\"content\":\"\"}");
+    assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    T_FAILS(cf_store_put_call(s, id, &call, &err), CF_EBUSY);
+    memset(name, 'x', 4);
+    memset(result, 'x', 2);
+    assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(other);
+    T_OK(cf_store_flush(s, 5000, &err), err);
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_get_turn(s, id, &a, &turn, &err), err);
+    assert_int_equal(turn.n_calls, 1);
+    T_TEXT(turn.calls[0].name.p, turn.calls[0].name.n, "name");
+    T_TEXT(turn.calls[0].result.p, turn.calls[0].result.n, "12");
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+static int64_t count(cf_store *s, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    assert_int_equal(sqlite3_open(cf_store_path(s), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+static size_t n_hits(cf_store *s, const char *words)
+{
+    cf_error err;
+    cf_arena a;
+    cf_store_hits hits;
+    const cf_store_query q = {.text = cf_str_from(words), .limit = 5};
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_search(s, &q, &a, &hits, &err), err);
+    cf_arena_deinit(&a);
+    return hits.n;
+}
+
+/* A reply takes the place of the message that it began with, which goes unless it is the
+ * same; the role of that one stays, and the reply is found. */
+static void test_kept__the_message_of_a_reply(void **state)
+{
+    (void)state;
+    static const char first[] = "{\"role\":\"agent\",\"content\":\"needle\"}";
+    static const char *const rows[][3] = {{"pin", "", "{\"role\":\"agent\",\"content\":\"pin\"}"},
+                                          {"needle", "", first},
+                                          {"", first, first},
+                                          {"", "{\"role\":\"agent\",\"content\":\"nail\"}",
+                                           "{\"role\":\"agent\",\"content\":\"nail\"}"}};
+    static const char *const found[] = {"pin", "needle", "needle", "nail"};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[20];
+        cf_error err;
+        cf_stream *st;
+        cf_arena a;
+        cf_store_turn got;
+        snprintf(name, sizeof name, "reply%zu.db", i);
+        cf_store *s = open_at(name);
+        const cf_store_turn t = {.conversation = put_conv(s, "t"), .message = cf_str_from(first)};
+        T_OK(cf_store_begin(s, &t, &st, &err), err);
+        cf_uuid id = cf_stream_turn(st);
+        const cf_stream_piece piece = {.raw = cf_str_from(rows[i][0])};
+        T_OK(cf_stream_append(st, &piece, &err), err);
+        const cf_stream_end end = {.status = CF_TURN_OK, .message = cf_str_from(rows[i][1])};
+        T_OK(cf_store_finish(st, &end, &err), err);
+        cf_arena_init(&a, 0);
+        T_OK(cf_store_get_turn(s, id, &a, &got, &err), err);
+        T_TEXT(got.message.p, got.message.n, rows[i][2]);
+        assert_int_equal(count(s, "SELECT count(*) FROM message"), 1);
+        assert_int_equal(n_hits(s, found[i]), 1);
+        assert_int_equal(n_hits(s, "needle"), strcmp(found[i], "needle") == 0);
+        cf_arena_deinit(&a);
+        cf_store_close(s);
+    }
+}
+
+/* While pieces of a stream wait to be written the writer sleeps. */
+static void test_kept__waiting_costs_nothing(void **state)
+{
+    (void)state;
+    cf_store *s = open_at("sleeps.db");
+    cf_error err;
+    cf_stream *st;
+    const cf_store_turn t = {.conversation = put_conv(s, "t"),
+                             .message = cf_str_from("{\"role\":\"assistant\",\"content\":\"\"}")};
+    const cf_stream_piece piece = {.raw = cf_str_from("word")};
+    const struct timespec rest = {.tv_nsec = (CF_STORE_FLUSH_MS - 30) * 1000000L};
+    T_OK(cf_store_begin(s, &t, &st, &err), err);
+    T_OK(cf_store_flush(s, 5000, &err), err);
+    clock_t before = clock();
+    T_OK(cf_stream_append(st, &piece, &err), err);
+    nanosleep(&rest, NULL);
+    assert_true(clock() - before < CLOCKS_PER_SEC / 25);
+    T_OK(cf_store_finish(st, &(cf_stream_end){.status = CF_TURN_OK}, &err), err);
+    cf_store_close(s);
+}
+
+/* A match begins at the start of a word: after anything but a letter or a digit. */
+static void test_kept__where_a_match_begins(void **state)
+{
+    (void)state;
+    for (int c = 1; c < 128; c++) {
+        char text[] = {(char)c, 'n', 'e', 'e', 'd', 'l', 'e', '\0'};
+        cf_arena a;
+        cf_store_hit hit = {0};
+        cf_terms terms = {.text = CF_BUF_INIT};
+        cf_arena_init(&a, 0);
+        cf_terms__add(&terms, cf_str_from("NEEDLE"));
+        cf_snippet__make(&hit, &terms, cf_str_from(text), cf_str_make("", 0), &a);
+        assert_int_equal(hit.n_marks, !isalnum(c));
+        cf_terms__deinit(&terms);
+        cf_arena_deinit(&a);
+    }
+}
+
+/* The blocks of Unicode that hold scripts without spaces, where they begin and end. */
+static void test_kept__scripts_without_spaces(void **state)
+{
+    (void)state;
+    static const uint32_t edges[] = {
+        0x0E00,  /* Thai, Lao */ 0x0F00,   /* Tibetan */
+        0x1000,  /* Myanmar */ 0x10A0,     /* Georgian */
+        0x1780,  /* Khmer */ 0x1800,       /* Mongolian */
+        0x3040,  /* Hiragana */ 0x3190,    /* Kanbun */
+        0x31A0,  /* Bopomofo */ 0x3200,    /* enclosed letters */
+        0x3400,  /* Han, A */ 0x4DC0,      /* hexagrams */
+        0x4E00,  /* Han */ 0xA000,         /* Yi */
+        0xAC00,  /* Hangul */ 0xD7B0,      /* its old letters */
+        0xF900,  /* Han */ 0xFB00,         /* Latin ligatures */
+        0xFF66,  /* Katakana wo */ 0xFFA0, /* half-width Hangul */
+        0x20000, /* Han, B */ 0x323B0,     /* nothing yet */
+    };
+    size_t n = 0;
+    for (uint32_t cp = 1; cp <= 0x10FFFF; cp++) {
+        if (cf_words__is_unspaced(cp) != cf_words__is_unspaced(cp - 1)) {
+            assert_true(n < sizeof edges / sizeof edges[0]);
+            assert_int_equal(cp, edges[n++]);
+        }
+    }
+    assert_int_equal(n, sizeof edges / sizeof edges[0]);
+}
+
 /* A word with a colon is a filter only as a whole. */
 static void test_kept__words_that_look_like_filters(void **state)
 {
@@ -250,6 +422,11 @@ int main(void)
         cmocka_unit_test(test_kept__an_imported_conversation),
         cmocka_unit_test(test_kept__search_says_that_there_are_more),
         cmocka_unit_test(test_kept__a_call_that_was_added),
+        cmocka_unit_test(test_kept__a_call_that_waits),
+        cmocka_unit_test(test_kept__the_message_of_a_reply),
+        cmocka_unit_test(test_kept__waiting_costs_nothing),
+        cmocka_unit_test(test_kept__where_a_match_begins),
+        cmocka_unit_test(test_kept__scripts_without_spaces),
         cmocka_unit_test(test_kept__words_that_look_like_filters),
         cmocka_unit_test(test_kept__text_that_is_not_utf8),
     };

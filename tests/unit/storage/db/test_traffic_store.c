@@ -3,6 +3,7 @@
  * by hash, and leave with their conversation.
  */
 #include "storage/traffic.h"
+#include "storage/trail.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
@@ -129,11 +130,54 @@ static void test_traffic_store__filters(void **state)
     cf_store_close(s);
 }
 
+/* The session of a history notes a reply with neither text nor call, and no other. */
+static void test_traffic_store__empty_replies(void **state)
+{
+    (void)state;
+    static const char *const replies[] = {
+        "\"content\":\"\"", "\"content\":\"x\"",
+        "\"content\":\"\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]"};
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+        char name[20], json[200];
+        cf_error err;
+        cf_trails trails;
+        snprintf(name, sizeof name, "empty%zu.db", i);
+        snprintf(json, sizeof json, "{\"role\":\"assistant\",%s}", replies[i]);
+        cf_store *s = open_at(name);
+        const cf_uuid conv = cf_uuid_new(), asked = cf_uuid_new(), said = cf_uuid_new();
+        const cf_store_turn turns[] = {
+            {.id = asked,
+             .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}"),
+             .status = CF_TURN_OK},
+            {.id = said, .parent = asked, .message = cf_str_from(json), .status = CF_TURN_OK}};
+        const cf_store_tree tree = {.conv = {.id = conv, .head = said}, .turns = turns, .n = 2};
+        cf_exchange x = cf_exchange_none();
+        x.id = cf_uuid_new();
+        x.conversation = conv;
+        x.turn = said;
+        x.method = cf_str_from("POST");
+        x.path = cf_str_from("/v1/chat/completions");
+        x.status = 200;
+        T_OK(cf_store_put_exchange(s, &x, &tree, NULL, 0, &err), err);
+        cf_store_close(s);
+        T_OK(cf_trails_read(&trails, store_dir_file(name), NULL, &err), err);
+        const cf_trail_event *last = &trails.v[0]->events[trails.v[0]->n_events - 1];
+        assert_int_equal(trails.v[0]->n_steps, 1);
+        for (size_t k = 0; k < trails.v[0]->n_events; k++) {
+            last = trails.v[0]->events[k].kind == CF_TRAIL_STEP ? &trails.v[0]->events[k] : last;
+        }
+        assert_int_equal(last->kind, CF_TRAIL_STEP);
+        assert_int_equal(last->as.step->n_notes, i == 0);
+        cf_trails_deinit(&trails);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traffic_store__same_bytes),
         cmocka_unit_test(test_traffic_store__filters),
+        cmocka_unit_test(test_traffic_store__empty_replies),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
