@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 
 const char *cf_trail_role_name(cf_trail_role role)
 {
@@ -183,6 +184,17 @@ cf_str trail_take(trail_reader *r, cf_buf *b)
     cf_str s = b->failed ? cf_str_make("", 0) : trail_copy(r, cf_buf_str(b));
     cf_buf_deinit(b);
     return s;
+}
+
+cf_str trail_hash(cf_arena *a, cf_buf *b)
+{
+    char *hex = cf_arena_calloc(a, CF_HASH_TEXT + 1, 1);
+    if (hex != NULL) {
+        cf_hash_hex(hex, b->p, b->n);
+    }
+    a->failed = a->failed || b->failed;
+    cf_buf_deinit(b);
+    return cf_str_from(hex != NULL ? hex : "");
 }
 
 cf_str trail_pair(trail_reader *r, cf_str a, cf_str b)

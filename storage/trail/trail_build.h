@@ -100,6 +100,7 @@ void trail_order(trail_reader *r);
 cf_str trail_copy(trail_reader *r, cf_str s);
 cf_str trail_take(trail_reader *r, cf_buf *b);          /* a copy; the buffer is released */
 cf_str trail_pair(trail_reader *r, cf_str a, cf_str b); /* "A B" */
+cf_str trail_hash(cf_arena *a, cf_buf *b); /* of the text, as hex; the buffer is released */
 cf_str trail_json_str(trail_reader *r, const json_t *obj, const char *key);
 /* obj[key] into *to, where that is empty. */
 void trail_fill(trail_reader *r, cf_str *to, const json_t *obj, const char *key);

@@ -133,12 +133,7 @@ static cf_str key_of(finder *f, const cf_trail_call *c, const cf_trail_message *
         cf_buf_addf(&b, "%zu:", parts[i].n);
         cf_buf_add(&b, parts[i].p, parts[i].n);
     }
-    f->arena.failed = f->arena.failed || b.failed;
-    char hex[CF_HASH_TEXT + 1];
-    cf_hash_hex(hex, b.p, b.n);
-    cf_buf_deinit(&b);
-    const char *p = cf_arena_strndup(&f->arena, hex, CF_HASH_TEXT);
-    return cf_str_make(p, p != NULL ? CF_HASH_TEXT : 0);
+    return trail_hash(&f->arena, &b);
 }
 
 static void count_repeat(finder *f, state *s, const cf_trail_message *m, size_t at)

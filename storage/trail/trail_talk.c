@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "core/base/hash.h"
-
 static bool is_same(const cf_trail_message *a, const cf_trail_message *b)
 {
     if (a->role != b->role || a->n_calls != b->n_calls || a->n_images != b->n_images ||
@@ -26,7 +24,6 @@ static bool is_same(const cf_trail_message *a, const cf_trail_message *b)
 /* A key that messages which are the same share. */
 static cf_str key_of(trail_request *q, const cf_trail_message *m)
 {
-    char hex[CF_HASH_TEXT + 1];
     cf_buf b = CF_BUF_INIT;
     cf_buf_addf(&b, "%d %zu %zu ", (int)m->role, m->n_calls, m->text.n);
     cf_buf_add(&b, m->text.p, m->text.n);
@@ -34,11 +31,7 @@ static cf_str key_of(trail_request *q, const cf_trail_message *m)
     for (size_t i = 0; i < m->n_calls; i++) {
         cf_buf_add(&b, m->calls[i].arguments.p, m->calls[i].arguments.n);
     }
-    q->r->failed = q->r->failed || b.failed;
-    cf_hash_hex(hex, b.p, b.n);
-    cf_buf_deinit(&b);
-    const char *p = cf_arena_strndup(&q->arena, hex, CF_HASH_TEXT);
-    return cf_str_make(p, p != NULL ? CF_HASH_TEXT : 0);
+    return trail_hash(&q->arena, &b);
 }
 
 /* Whether `m`, the next one sent, goes on with the history. */
