@@ -24,7 +24,7 @@ enum {
     IN_MAX = 1 << 20,
     WAIT_MS = 100, /* how soon the end of the program is noticed */
     HEADERS_MAX = 256,
-    HEADER_BYTES_MAX = 256 << 10
+    HEADER_BYTES_MAX = 32 << 10 /* a server has 64 KiB for a request's and an answer's */
 };
 
 struct cf_upstream_link {
@@ -38,7 +38,7 @@ struct cf_upstream_call {
     cf_arena arena;
     cf_http_header *head; /* [n_head] of the answer */
     size_t n_head, head_bytes;
-    bool has_head, is_paused;
+    bool has_head, has_too_many, is_paused;
     unsigned status;
     cf_buf in;
     size_t at; /* of `in`, read so far */
@@ -223,8 +223,12 @@ static cf_http_took on_header(void *ud, cf_str line)
     }
     const char *colon = memchr(p, ':', len);
     c->head_bytes += len;
-    if (colon == NULL || c->n_head == HEADERS_MAX || c->head_bytes > HEADER_BYTES_MAX) {
-        return colon == NULL ? CF_HTTP_TOOK : CF_HTTP_STOP;
+    if (colon == NULL) {
+        return CF_HTTP_TOOK;
+    }
+    c->has_too_many = c->n_head == HEADERS_MAX || c->head_bytes > HEADER_BYTES_MAX;
+    if (c->has_too_many) {
+        return CF_HTTP_STOP;
     }
     size_t n_name = (size_t)(colon - p);
     size_t from = n_name + 1;
@@ -321,7 +325,8 @@ static cf_status start(cf_upstream_call *c, const cf_upstream *up, const cf_http
 
 static const char *why(const cf_upstream_call *c)
 {
-    return c->transfer.why[0] != '\0'          ? c->transfer.why
+    return c->has_too_many                     ? "its answer has too many headers, or too long ones"
+           : c->transfer.why[0] != '\0'        ? c->transfer.why
            : c->transfer.code == (int)CURLE_OK ? "it gave no answer that ends the exchange"
                                                : curl_easy_strerror((CURLcode)c->transfer.code);
 }

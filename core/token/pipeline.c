@@ -16,7 +16,7 @@
 #include "core/token/tokenizer_impl.h"
 #include "core/token/unicode.h"
 
-enum { GROWTH_MAX = 16, SPARE_BYTES = 16 << 20 };
+enum { GROWTH_MAX = 16, SPARE_BYTES = 1 << 20 };
 
 cf_pipeline *cf_pipeline_new(void)
 {

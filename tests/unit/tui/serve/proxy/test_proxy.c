@@ -357,6 +357,27 @@ static void test_proxy__says_what_cannot_be_asked(void **state)
     teardown(&f);
 }
 
+/* A connection's memory has room for a request's headers and an answer's. */
+static void test_proxy__refuses_long_headers_of_answers(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    char type[40001];
+    memset(type, 'y', sizeof type - 1);
+    type[sizeof type - 1] = '\0';
+    setup(&f);
+    f.fake.type = type;
+    assert_int_equal(via(&f, "/v1/messages", NULL, "{}", &out), 502);
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"type\":\"api_error\""));
+    cf_buf_reset(&out);
+    type[30000] = '\0';
+    assert_int_equal(via(&f, "/v1/messages", NULL, "{}", &out), 200);
+    assert_string_equal(cf_buf_cstr(&out), "{}");
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
 static void test_proxy__token(void **state)
 {
     (void)state;
@@ -1101,6 +1122,7 @@ int main(void)
         cmocka_unit_test(test_proxy__refuses_browsers),
         cmocka_unit_test(test_proxy__broken_answers_break),
         cmocka_unit_test(test_proxy__says_what_cannot_be_asked),
+        cmocka_unit_test(test_proxy__refuses_long_headers_of_answers),
         cmocka_unit_test(test_proxy__token),
         cmocka_unit_test(test_record__keeps_bodies_and_no_keys),
         cmocka_unit_test(test_record__conversations),
