@@ -141,6 +141,8 @@ static void put_piece(cf_jw *w, cf_str piece)
     cf_jw_end(w);
 }
 
+enum { TOKENIZE_MAX = 4 << 20 }; /* a word of that length takes 250 MB */
+
 static cf_status put_tokens(const cf_serve *s, const json_t *body, cf_arena *arena, cf_jw *w,
                             cf_error *err)
 {
@@ -152,6 +154,9 @@ static cf_status put_tokens(const cf_serve *s, const json_t *body, cf_arena *are
     cf_str text = cf_json_get_str(body, "content");
     if (text.p == NULL) {
         return cf_serve__refuse(err, "content", "must be a text");
+    }
+    if (text.n > TOKENIZE_MAX) {
+        return cf_serve__refuse(err, "content", "is over %d bytes", TOKENIZE_MAX);
     }
     CF_TRY(cf_tokenizer_encode(&list, s->tok, text, !is_plain, is_whole, arena, err));
     cf_jw_array(w, "tokens");

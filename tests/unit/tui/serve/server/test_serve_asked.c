@@ -108,6 +108,18 @@ static void test_asked__refused_by_name(void **state)
     served_teardown(&f);
 }
 
+static void test_asked__refuses_long_texts(void **state)
+{
+    (void)state;
+    served f;
+    cf_buf body = CF_BUF_INIT;
+    served_setup(&f, "llama");
+    cf_buf_addf(&body, "{\"content\":\"%0*d\"}", (4 << 20) + 1, 0);
+    json_decref(post(&f, "/tokenize", cf_buf_cstr(&body), 400));
+    cf_buf_deinit(&body);
+    served_teardown(&f);
+}
+
 /* Anthropic's clients read a message, Ollama's a text. */
 static void test_asked__errors_of_each_client(void **state)
 {
@@ -446,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asked__refused_by_name),
+        cmocka_unit_test(test_asked__refuses_long_texts),
         cmocka_unit_test(test_asked__errors_of_each_client),
         cmocka_unit_test(test_asked__too_long_is_a_code),
         cmocka_unit_test(test_asked__accepted),
