@@ -81,20 +81,18 @@ bool cf_live__is_alive(const cf_store *s, cf_str writer)
     }
     cf_buf path = CF_BUF_INIT;
     cf_error ignored;
-    if (file_name(s, writer, &path, &ignored) != CF_OK) {
-        cf_buf_deinit(&path);
-        return true; /* not known: leave it alone */
-    }
-    bool is_alive = true;
-    int fd = open(path.p, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) {
-        is_alive = errno != ENOENT;
-    } else if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        is_alive = false;
-        (void)unlink(path.p); /* of a program that ended */
-    }
-    if (fd >= 0) {
-        (void)close(fd);
+    bool is_alive = true; /* where it is not known, too: leave it alone */
+    if (file_name(s, writer, &path, &ignored) == CF_OK) {
+        int fd = open(path.p, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0) {
+            is_alive = errno != ENOENT;
+        } else {
+            if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+                is_alive = false;
+                (void)unlink(path.p); /* of a program that ended */
+            }
+            (void)close(fd);
+        }
     }
     cf_buf_deinit(&path);
     return is_alive;

@@ -156,12 +156,38 @@ static void test_export__every_alloc(void **state)
     }
 }
 
+/* An import is taken back as a whole or not at all, and what that needed is released. */
+static void test_undo__every_alloc(void **state)
+{
+    (void)state;
+    size_t before = cf_fault_live();
+    cf_exchange_desk d;
+    const cf_store_conv *rows;
+    bool has_failed = true;
+    cf_exchange_open(&d);
+    for (size_t nth = 1; has_failed; nth += 1 + nth / 8) {
+        cf_error err;
+        cf_buf what = CF_BUF_INIT;
+        cf_exchange_import(&d, files[0].text, (cf_import_options){.format = files[0].format});
+        cf_fault_arm(nth, false);
+        cf_status st = cf_store_undo(d.s, &what, &err);
+        has_failed = cf_fault_disarm();
+        assert_true(st == CF_OK || (has_failed && st == CF_ENOMEM));
+        assert_int_equal(cf_exchange_list(&d, &rows), st != CF_OK);
+        cf_buf_deinit(&what);
+        T_OK(cf_store_flush(d.s, 5000, &err), err); /* the writer tries again */
+    }
+    cf_exchange_close(&d);
+    assert_int_equal(cf_fault_live(), before);
+}
+
 int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_import__every_alloc),
         cmocka_unit_test(test_export__every_alloc),
+        cmocka_unit_test(test_undo__every_alloc),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
