@@ -117,6 +117,10 @@ static void test_pty__signals_give_the_terminal_back(void **state)
         cf_pty_wait(&t, "Write a message");
         assert_true(t.is_alternate);
         assert_int_equal(kill(t.pid, signals[i]), 0);
+        if (signals[i] == SIGSEGV) {
+            cf_pty_wait(&t, "the database");
+            assert_false(cf_pty_shows(&t, "log:")); /* it has none */
+        }
         cf_pty_finish(&t);
     }
 }

@@ -66,6 +66,15 @@ static void test_demo__known_answers(void **state)
     check(d, "convert_currency", "{\"amount\":10,\"from\":\"EUR\",\"to\":\"JPY\"}",
           "{\"amount\":1690,\"currency\":\"JPY\",\"source\":\"bundled "
           "table\"}");
+    static const char *const in_cents[] = {"USD", "DKK", "PLN", "INR", "CNY", "ILS"};
+    for (size_t i = 0; i < sizeof in_cents / sizeof in_cents[0]; i++) {
+        char asked[80], want[80];
+        snprintf(asked, sizeof asked, "{\"amount\":1.2345,\"from\":\"%s\",\"to\":\"%s\"}",
+                 in_cents[i], in_cents[i]);
+        snprintf(want, sizeof want,
+                 "{\"amount\":1.23,\"currency\":\"%s\",\"source\":\"bundled table\"}", in_cents[i]);
+        check(d, "convert_currency", asked, want);
+    }
     check(d, "get_stock_price", "{\"symbol\":\"aapl\"}",
           "{\"symbol\":\"AAPL\",\"price\":205.2,\"currency\":\"USD\","
           "\"source\":\"bundled table\"}");

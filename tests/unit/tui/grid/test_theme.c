@@ -63,6 +63,22 @@ static void test_theme__palettes(void **state)
     }
 }
 
+/* With eight colours too, marks that say different things differ. */
+static void test_theme__few_colors_tell_apart(void **state)
+{
+    (void)state;
+    static const cf_style marks[] = {CF_STYLE_OK, CF_STYLE_WARNING, CF_STYLE_ERROR, CF_STYLE_ADDED,
+                                     CF_STYLE_REMOVED};
+    cf_theme theme;
+    cf_theme_default(&theme);
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        for (size_t j = 0; j < i; j++) {
+            cf_look a = cf_theme_look(&theme, marks[i], 8), b = cf_theme_look(&theme, marks[j], 8);
+            assert_true(a.fg != b.fg || a.attr != b.attr);
+        }
+    }
+}
+
 static void test_theme__own_colors_stay(void **state)
 {
     (void)state;
@@ -82,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_theme__can_be_read),
         cmocka_unit_test(test_theme__palettes),
+        cmocka_unit_test(test_theme__few_colors_tell_apart),
         cmocka_unit_test(test_theme__own_colors_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,6 +196,21 @@ static void test_history__exports(void **state)
     REFUSES(2, "--format", "history", "export", "--db", db, "--all", "-f", "x");
 }
 
+static void test_report__page_of_a_conversation(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("report.db");
+    char id[37];
+    cf_program p;
+    begin(db, id);
+    CF_PROGRAM(&p, "report", "--db", db, "--no-reading", "-o", "-", id);
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "Hello there."));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "</html>"));
+    cf_program_deinit(&p);
+}
+
 static void test_history__refuses(void **state)
 {
     (void)state;
@@ -236,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_history__changes_show_in_lists),
         cmocka_unit_test(test_history__import_truncate_undo),
         cmocka_unit_test(test_history__exports),
+        cmocka_unit_test(test_report__page_of_a_conversation),
         cmocka_unit_test(test_history__refuses),
         cmocka_unit_test(test_db__check_and_backup),
     };

@@ -317,6 +317,9 @@ static void test_complete__trace(void **state)
         assert_str(json_array_get(steps, 1), "name", "suppress");
         assert_str(json_array_get(steps, 2), "name", "top-k");
         assert_str(json_array_get(steps, 3), "name", "top-p");
+        for (size_t i = 0; i < json_array_size(steps); i++) {
+            assert_true(json_is_string(json_object_get(json_array_get(steps, i), "name")));
+        }
         json_decref(v);
         line = end + 1;
     }
@@ -432,6 +435,7 @@ static void test_model__json(void **state)
     assert_true(json_array_size(json_object_get(v, "metadata")) > 10);
     json_t *plan = json_object_get(v, "plan");
     assert_true(json_integer_value(json_object_get(plan, "session_bytes")) > 0);
+    const size_t n_items = json_array_size(json_object_get(plan, "items"));
     json_t *tok = json_object_get(v, "tokenizer");
     assert_int_equal(json_integer_value(json_object_get(tok, "n_vocab")), N_VOCAB);
     assert_int_equal(json_integer_value(json_object_get(tok, "bos")), 1);
@@ -442,8 +446,16 @@ static void test_model__json(void **state)
                      14);
     json_decref(v);
     cf_program p;
-    CF_PROGRAM(&p, "model", "-m", model, "--tensors");
+    CF_PROGRAM(&p, "model", "-m", model, "--ctx", "64", "--tensors");
     assert_int_equal(p.status, 0);
+    const char *memory = strstr(cf_buf_cstr(&p.out), "\nmemory\n");
+    const char *sums = strstr(cf_buf_cstr(&p.out), "\n  a session");
+    size_t n_rows = 0;
+    assert_true(memory != NULL && sums != NULL);
+    for (const char *at = memory; (at = strstr(at, "] ")) != NULL && at < sums; at++) {
+        n_rows++;
+    }
+    assert_int_equal(n_rows, n_items);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "token_embd.weight"));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "chat template   14 bytes"));
     cf_program_deinit(&p);

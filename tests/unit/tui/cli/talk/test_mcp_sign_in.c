@@ -173,6 +173,9 @@ static void test_mcp_sign_in__login_and_logout(void **state)
                "add");
     says(&p, 2, "", "server t requires a sign-in: confab mcp login --server t");
     cf_program_deinit(&p);
+    CF_PROGRAM(&p, "mcp", "login", "--mcp", w.file, "--trust-addresses");
+    says(&p, 0, "t  signed in at http://127.0.0.1:", "");
+    cf_program_deinit(&p);
     close_world(&w);
 }
 

@@ -6,9 +6,10 @@
 
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
+#include "tui/cli/talk/run_open.h"
 
 static store_path db, tools;
-static char calls[600], done[600], broken[600];
+static char calls[600], one[600], done[600], broken[600];
 
 static void make_script(char model[600], const char *name, const char *text)
 {
@@ -30,6 +31,7 @@ static int set_up(void **state)
     store_dir_write(tools, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"x\":{\"type\":"
                            "\"integer\"}}}}]");
     make_script(calls, "calls.json", "{\"replies\":[{\"text\":\"" CALL("1") CALL("2") "\"}]}");
+    make_script(one, "one.json", "{\"replies\":[{\"text\":\"" CALL("1") "\"}]}");
     make_script(done, "done.json", "{\"replies\":[{\"text\":\"Fine.\",\"chunk\":99}]}");
     make_script(broken, "broken.json", "{\"replies\":[{\"error\":\"network\"}]}");
     return 0;
@@ -85,6 +87,10 @@ static void test_run_open__stops_at_the_call(void **state)
         assert_int_equal(count(&p.out, "\"rounds\":1"), 1);
         cf_program_deinit(&p);
     }
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--no-store", "-m", one, "--family", "hermes", "--tools", tools, "Go");
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "nothing here can run a call"));
+    cf_program_deinit(&p);
 }
 
 /* Both results, the second first; standard input is not read. */
@@ -130,6 +136,23 @@ static void test_run_open__results(void **state)
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "run", "--db", db, "-m", done, "--continue", id, "--result", "call00001=1");
     cf_program_expect(&p, 2, ""); /* it has a result */
+}
+
+/* A line is JSON where it can be, and a text otherwise; no line is no result. */
+static void test_run_open__typed_result(void **state)
+{
+    (void)state;
+    cf_error err;
+    json_t *v = NULL;
+    const char *typed = store_dir_put_text("typed", "{\"r\":7}\nit rains\n");
+    assert_non_null(freopen(typed, "r", stdin));
+    T_OK(cf_run_typed_result(&v, &err), err);
+    assert_int_equal(json_integer_value(json_object_get(v, "r")), 7);
+    json_decref(v);
+    T_OK(cf_run_typed_result(&v, &err), err);
+    assert_string_equal(json_string_value(v), "it rains");
+    json_decref(v);
+    T_FAILS(cf_run_typed_result(&v, &err), CF_EIO);
 }
 
 /* A call without an id is named by its function. */
@@ -200,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_open__stops_at_the_call),
         cmocka_unit_test(test_run_open__results),
+        cmocka_unit_test(test_run_open__typed_result),
         cmocka_unit_test(test_run_open__result_by_name),
         cmocka_unit_test(test_run_open__answers_the_open_turn),
         cmocka_unit_test(test_run_open__failed_question_alone),

@@ -481,6 +481,19 @@ static void test_diff_queue__command(void **state)
         cf_program_deinit(&p);
     }
     assert_int_equal(n_answers(b), QUESTIONS);
+    int wins[2][3];
+    for (int i = 0; i < 2; i++) { /* what a wins here, b wins there */
+        CF_PROGRAM(&p, "diff", "--all", "-a", i == 0 ? "chatml" : "zephyr", "-b",
+                   i == 0 ? "zephyr" : "chatml", "--likelihood", "-m", one, "-m", two, "--json",
+                   "--db", db);
+        const char *at = strstr(cf_buf_cstr(&p.out), "\"wins\":");
+        assert_non_null(at);
+        assert_int_equal(sscanf(at, "\"wins\":{\"a\":%d,\"b\":%d,\"same\":%d}", &wins[i][i],
+                                &wins[i][1 - i], &wins[i][2]),
+                         3);
+        cf_program_deinit(&p);
+    }
+    assert_memory_equal(wins[0], wins[1], sizeof wins[0]);
     CF_PROGRAM(&p, "diff", "--all", "-a", "chatml", "-b", "zephyr", "-m", one, "-m", two, "--db",
                db);
     assert_int_equal(p.status, 2);

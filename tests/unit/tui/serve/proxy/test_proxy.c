@@ -621,6 +621,20 @@ static void on_told(void *ud, const cf_replayed *r)
              r->how == CF_REPLAY_NONE && !r->has_messages ? "no messages" : "");
 }
 
+/* A handler, and what the last answer's header says about it. */
+typedef struct headed {
+    cf_http_handler inner;
+    char how[20];
+} headed;
+
+static void on_headed(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    headed *h = ud;
+    h->inner.answer(h->inner.ud, r, a);
+    cf_str how = cf_http_header_get(a->headers, a->n_headers, "X-Confab-Replay");
+    snprintf(h->how, sizeof h->how, "%.*s", (int)how.n, how.p != NULL ? how.p : "");
+}
+
 /* Other ids in the body make no other request; other messages and tools do. */
 static void test_replay__by_messages_and_tools(void **state)
 {
@@ -649,7 +663,8 @@ static void test_replay__by_messages_and_tools(void **state)
     chat(&f, rows[0].body, SAID("old"));
     const cf_replay_options o = {.store = f.store, .told = on_told, .ud = told};
     T_OK(cf_replay_new(&replay, &o, &err), err);
-    const cf_http_handler handler = cf_replay_handler(replay);
+    headed h = {.inner = cf_replay_handler(replay)};
+    const cf_http_handler handler = {.answer = on_headed, .ud = &h};
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -658,6 +673,8 @@ static void test_replay__by_messages_and_tools(void **state)
             http_ask(cf_http_server_url(server), "/v1/chat/completions", NULL, rows[i].body, &out),
             rows[i].status);
         assert_string_equal(told, rows[i].told);
+        assert_int_equal(strcspn(told, " "), strlen(h.how));
+        assert_memory_equal(told, h.how, strlen(h.how));
         cf_buf_deinit(&out);
     }
     cf_http_server_free(server, 0);

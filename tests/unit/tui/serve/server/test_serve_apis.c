@@ -9,6 +9,7 @@
 #include "tests/support/served.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
+#include "tui/serve/server/serve_impl.h"
 
 static const struct {
     cf_api api;
@@ -134,6 +135,25 @@ static void test_apis__responses_not_stored(void **state)
     json_decref(post(&f, "/v1/responses", body, 400));
     json_decref(first);
     served_teardown(&f);
+}
+
+/* A long response does not take the place of a short one. */
+static void test_apis__responses_are_kept(void **state)
+{
+    (void)state;
+    cf_serve__past *past;
+    cf_error err;
+    json_t *got, *brief = json_pack("[s]", "a"), *wordy = json_pack("[s]", "a longer text");
+    T_OK(cf_serve__past_new(&past, &err), err);
+    cf_serve__past_put(past, "resp_1", brief);
+    cf_serve__past_put(past, "resp_2", wordy);
+    T_OK(cf_serve__past_get(past, "resp_1", &got, &err), err);
+    assert_true(json_equal(got, brief));
+    json_decref(got);
+    T_FAILS(cf_serve__past_get(past, "resp_3", &got, &err), CF_ENOTFOUND);
+    cf_serve__past_free(past);
+    json_decref(brief);
+    json_decref(wordy);
 }
 
 static void test_apis__counts_tokens(void **state)
@@ -289,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_apis__streams_say_the_same),
         cmocka_unit_test(test_apis__responses_go_on),
         cmocka_unit_test(test_apis__responses_not_stored),
+        cmocka_unit_test(test_apis__responses_are_kept),
         cmocka_unit_test(test_apis__counts_tokens),
         cmocka_unit_test(test_apis__prompt_and_tokens),
         cmocka_unit_test(test_apis__says_what_it_is),

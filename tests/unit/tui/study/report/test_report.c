@@ -281,6 +281,15 @@ static void test_report__examples(void **state)
         n_inside += m.has_inside;
         n_calls += m.n_calls;
         n_sibling += m.n_sibling;
+        for (int s = 0; s < CF_STAGE_COUNT; s++) {
+            char head[64];
+            size_t n_heads = 0;
+            snprintf(head, sizeof head, "<h3>%s ", cf_stage_titles[s]);
+            for (const char *at = cf_buf_cstr(&m.page); (at = strstr(at, head)) != NULL; at++) {
+                n_heads++;
+            }
+            assert_int_equal(n_heads, m.n_calls);
+        }
         free_made(&m);
         m.page = m.text = m.picture = (cf_buf)CF_BUF_INIT;
         cf_conversation_free(conv);
