@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import threading
 from typing import Any, AsyncIterator, Callable, Generator, Iterator, Optional
@@ -30,6 +31,7 @@ class Reply:
         self._failure: Optional[BaseException] = None
         self._interrupt = interrupt
         self._is_interrupted = False
+        self._pid = os.getpid()
         self._thread = threading.Thread(
             target=self._work, args=(run,), name="confab reply", daemon=True
         )
@@ -68,10 +70,15 @@ class Reply:
             self.interrupt()
             self._done.wait(0.05)
 
-    def _end(self) -> None:
-        """Waits for the end, which Ctrl-C brings about."""
+    def _check_reader(self) -> None:
         if self._is_writing():
             raise RuntimeError("the reply is not finished: this is one of its callbacks")
+        if self._pid != os.getpid() and not self._done.is_set():
+            raise RuntimeError("the reply was not finished before fork()")
+
+    def _end(self) -> None:
+        """Waits for the end, which Ctrl-C brings about."""
+        self._check_reader()
         try:
             self._done.wait()
         except BaseException:
@@ -84,8 +91,7 @@ class Reply:
             raise self._failure
 
     def _next(self) -> Any:
-        if self._is_writing():
-            raise RuntimeError("the reply is not finished: this is one of its callbacks")
+        self._check_reader()
         try:
             piece = self._pieces.get()
         except BaseException:

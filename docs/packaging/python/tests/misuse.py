@@ -139,10 +139,15 @@ def check_lifetimes():
 def check_fork():
     model = confab.open("bundled")
     mask = model.mask({"json": True})
+    begun, may_go_on = threading.Event(), threading.Event()
+    model.on_reply(lambda kind, text: (begun.set(), may_go_on.wait()))
+    reply = model.chat("Hello")
+    begun.wait()
     child = os.fork()
     if child == 0:
         code = 1
-        for call in (lambda: model.chat("a").text, lambda: model.prompt("a"), mask.allowed):
+        for call in (lambda: model.chat("a").text, lambda: model.prompt("a"), mask.allowed,
+                     lambda: reply.text, lambda: next(iter(reply))):
             try:
                 call()
                 os._exit(2)
@@ -151,7 +156,8 @@ def check_fork():
         model.close()
         os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert model.chat("Hello").text
+    may_go_on.set()
+    assert reply.text
 
 
 check_values()
