@@ -122,6 +122,38 @@ static void test_page__picture(void **state)
     cf_buf_deinit(&out);
 }
 
+/* The y of the text that follows a place in a picture. */
+static int y_of(const cf_buf *out, const char *text)
+{
+    int y = -1;
+    const char *at = strstr(cf_buf_cstr(out), text);
+    assert_non_null(at);
+    while (at > out->p && memcmp(at, " y=\"", 4) != 0) {
+        at--;
+    }
+    assert_int_equal(sscanf(at, " y=\"%d", &y), 1);
+    return y;
+}
+
+/* A heading begins a line, after a text of one cell too. */
+static void test_page__heading_after_a_letter(void **state)
+{
+    (void)state;
+    cf_page p = {.n = 0};
+    cf_buf out = CF_BUF_INIT;
+    begin(&p, CF_PAGE_SECTION, "");
+    begin(&p, CF_PAGE_PRE, "");
+    cf_page_run(&p, CF_LOOK_CHANCE, cf_str_from("a"));
+    begin(&p, CF_PAGE_TURN, "Next");
+    cf_page_end(&p, CF_PAGE_TURN);
+    cf_page_end(&p, CF_PAGE_PRE);
+    cf_page_end(&p, CF_PAGE_SECTION);
+    cf_page_svg(&out, &p);
+    assert_true(y_of(&out, ">Next<") > y_of(&out, ">a<"));
+    cf_buf_deinit(&out);
+    cf_page_deinit(&p);
+}
+
 static cf_status make_all(void *ud)
 {
     (void)ud;
@@ -155,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_page__markdown),
         cmocka_unit_test(test_page__markdown_ids),
         cmocka_unit_test(test_page__picture),
+        cmocka_unit_test(test_page__heading_after_a_letter),
         cmocka_unit_test(test_page__memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,8 @@ static void test_lora__score(void **state)
            " upon a time");
     OUTPUT(second, "score", "--json", "-m", model, "--lora", two, "--prompt", "Once", "--text",
            " upon a time");
+    assert_null(strstr(base, "\"id\":null")); /* a model's tokens are known */
+    assert_non_null(strstr(base, "\"id\":"));
     assert_string_equal(base, none);
     assert_string_not_equal(base, first);
     assert_string_not_equal(first, second);

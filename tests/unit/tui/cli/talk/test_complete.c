@@ -317,9 +317,7 @@ static void test_complete__trace(void **state)
         assert_str(json_array_get(steps, 1), "name", "suppress");
         assert_str(json_array_get(steps, 2), "name", "top-k");
         assert_str(json_array_get(steps, 3), "name", "top-p");
-        for (size_t i = 0; i < json_array_size(steps); i++) {
-            assert_true(json_is_string(json_object_get(json_array_get(steps, i), "name")));
-        }
+        assert_int_equal(json_array_size(steps), 5);
         json_decref(v);
         line = end + 1;
     }

@@ -15,6 +15,7 @@
 #include "tests/support/tiny_gguf.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/lab/tools/tool_servers.h"
 
@@ -321,6 +322,20 @@ static void test_tool_servers__calls(void **state)
         assert_non_null(strstr(c.err.text, "out of luck"));
         cf_buf_deinit(&c.text);
     }
+    cf_arena arena;
+    cf_error err;
+    const cf_store_mcp *v;
+    size_t n;
+    json_t *message = json_pack("[{s:s,s:s}]", "role", "user", "content", "hi");
+    cf_arena_init(&arena, 0);
+    T_OK(cf_lab_add(d.lab, message, (cf_uuid){{0}}, false, &err), err);
+    json_decref(message);
+    cf_lab_settle(d.lab, &err);
+    step(&d); /* now there is a conversation that can keep what was said */
+    T_OK(cf_store_get_mcp(d.store, cf_lab_conv_id(d.lab), 0, 100, &arena, &v, &n, &err), err);
+    assert_true(n > 2);
+    T_TEXT(v[0].server.p, v[0].server.n, "dies");
+    cf_arena_deinit(&arena);
     tear_down(&d);
 }
 

@@ -130,9 +130,11 @@ static void test_promptfoo__guide(void **state)
                   "  assert:\n  - type: contains-json\n"
                   "  - type: contains\n    value: '{{input}}'\n"
                   "- vars: {language: German, input: \"How's \\\"it\\\"?\"}\n"
-                  "  description: second\n");
+                  "  description: second\n"
+                  "- vars: {language: x, input: y}\n");
     assert_int_equal(p.n_wording, 2);
-    assert_int_equal(p.n_item, 2);
+    assert_int_equal(p.n_item, 3);
+    T_TEXT(p.item[2].name.p, p.item[2].name.n, "x, y");
     assert_int_equal(p.n_model, 2);
     T_TEXT(p.item[0].name.p, p.item[0].name.n, "French, Hello world");
     T_TEXT(p.item[1].name.p, p.item[1].name.n, "second");

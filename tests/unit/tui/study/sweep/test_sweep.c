@@ -613,9 +613,26 @@ static void test_compare__prompts_and_not_cells(void **state)
     cf_sweep_plan_deinit(&plan);
 }
 
+/* A cell as text: what was said, and a call a line. */
+static void test_sweep__reply_with_calls(void **state)
+{
+    (void)state;
+    json_t *result = json_pack("{s:{s:s,s:s,s:[{s:{s:s,s:{}}},{s:{s:s,s:{}}}]}}", "message", "role",
+                               "assistant", "content", "Hm.", "tool_calls", "function", "name", "f",
+                               "arguments", "function", "name", "g", "arguments");
+    assert_non_null(result);
+    const cf_sweep_cell c = {.result = result};
+    cf_buf out = CF_BUF_INIT;
+    cf_sweep_reply(&c, &out);
+    assert_string_equal(cf_buf_cstr(&out), "Hm.\nf({})\ng({})");
+    cf_buf_deinit(&out);
+    json_decref(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sweep__reply_with_calls),
         cmocka_unit_test(test_plan__lines),
         cmocka_unit_test(test_plan__other_line_ends),
         cmocka_unit_test(test_plan__servers),
