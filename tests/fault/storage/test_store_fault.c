@@ -577,6 +577,7 @@ static void test_live__another_process_streams_on(void **state)
     assert_int_equal(read(pipe_fd[0], &v, sizeof v), sizeof v);
     cf_arena a;
     cf_store_turn t;
+    size_t before = cf_fault_live();
     cf_arena_init(&a, 0);
     s = open_at(path);
     T_OK(cf_store_get_turn(s, turn, &a, &t, &err), err);
@@ -584,6 +585,7 @@ static void test_live__another_process_streams_on(void **state)
     assert_true(t.run->n_reply_ids >= v);
     cf_store_close(s);
     cf_arena_deinit(&a);
+    assert_int_equal(cf_fault_live(), before);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     v = last_told(pipe_fd[0]);

@@ -386,7 +386,10 @@ static void test_markdown__emptied_segments(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         fixture f;
         cf_exchange_open(&f);
-        import_with(&f, rows[i][0], (cf_import_options){.format = CF_FORMAT_MARKDOWN});
+        char *text = strdup(rows[i][0]); /* so that a sanitizer knows where it ends */
+        assert_non_null(text);
+        import_with(&f, text, (cf_import_options){.format = CF_FORMAT_MARKDOWN});
+        free(text);
         assert_string_equal(f.notes, "");
         cf_store_tree t = cf_exchange_tree(&f);
         cf_exchange_says(&t, 0, rows[i][1]);
