@@ -295,8 +295,10 @@ cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes, cf_er
     if (!is_stdin) {
         close(fd);
     }
-    if (st != CF_OK) {
+    if (st != CF_OK && before > 0) {
         cf_buf_rewind(out, before);
+    } else if (st != CF_OK) { /* not even the memory of what was read is left */
+        cf_buf_deinit(out);
     }
     return st;
 }
