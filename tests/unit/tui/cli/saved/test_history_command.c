@@ -55,7 +55,7 @@ static void begin(const char *db, char id[37])
     cf_buf model = CF_BUF_INIT;
     cf_buf_addf(&model, "script:%s", script);
     cf_program p;
-    CF_PROGRAM(&p, "run", "--db", db, "-m", cf_buf_cstr(&model), "what is up");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", cf_buf_cstr(&model), "--stop", "zz", "what is up");
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     cf_buf_deinit(&model);
@@ -208,6 +208,10 @@ static void test_report__page_of_a_conversation(void **state)
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "Hello there."));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "</html>"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "history", "show", "--json", "--db", db, id);
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"stop_reason\":\"end\""));
     cf_program_deinit(&p);
 }
 
