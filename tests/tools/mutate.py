@@ -179,6 +179,7 @@ class Tester:
         self.copy = copy
         self.env = environment(copy)
         self.compiles, self.links = commands_of_make()
+        self.confab_of = None  # the objects that confab is linked with
         self.limit = {}  # seconds that each program may take; 0: it fails without a fault
 
     def shell(self, command):
@@ -242,8 +243,10 @@ class Tester:
 
     def run(self, name, objects):
         """Whether a test fails with these objects; None where it cannot be built."""
-        if drives_confab(name) and not self.link("confab", objects):
-            return None
+        if drives_confab(name) and self.confab_of is not objects:
+            if not self.link("confab", objects):
+                return None
+            self.confab_of = objects
         program = self.link(name, objects)
         if not program:
             return None
