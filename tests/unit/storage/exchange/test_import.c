@@ -380,6 +380,8 @@ static void test_markdown__emptied_segments(void **state)
          "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\","
          "\"text\":\"b\"}]}"},
         {OWN_TURN "b\n\n<!-- note -->\n\n", "{\"role\":\"user\",\"content\":\"b\"}"},
+        {"**User:** b\n\n**Assistant:x\n\n**Assistant:** c\n", /* one that does not end */
+         "{\"role\":\"user\",\"content\":\"b\\n\\n**Assistant:x\"}"},
         {"## User\n\nb\n\n## ****\n\n## Assistant\n\nc\n\n## **", /* a heading without a name */
          "{\"role\":\"user\",\"content\":\"b\\n\\n## ****\"}"},
     };
