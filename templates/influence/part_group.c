@@ -61,7 +61,9 @@ static cf_status reduce_to(reducing *r, size_t from, size_t to, bool inside, boo
 {
     size_t *all = r->g->scratch, n = 0;
     double cost;
-    memcpy(all, r->fixed, r->n_fixed * sizeof *all);
+    if (r->n_fixed != 0) {
+        memcpy(all, r->fixed, r->n_fixed * sizeof *all);
+    }
     size_t *mine = all + r->n_fixed;
     for (size_t i = 0; i < r->n; i++) {
         if ((i >= from && i < to) == inside) {
