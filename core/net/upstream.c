@@ -24,7 +24,7 @@ enum {
     IN_MAX = 1 << 20,
     WAIT_MS = 100, /* how soon the end of the program is noticed */
     HEADERS_MAX = 256,
-    HEADER_BYTES_MAX = 32 << 10 /* a server has 64 KiB for a request's and an answer's */
+    HEADER_BYTES_MAX = 32 << 10 /* our server has 64 KiB for those of the request and the answer */
 };
 
 struct cf_upstream_link {
@@ -211,7 +211,7 @@ static cf_http_took on_header(void *ud, cf_str line)
         len--;
     }
     if (len >= 5 && strncmp(p, "HTTP/", 5) == 0) { /* another answer begins */
-        c->n_head = 0;
+        c->n_head = c->head_bytes = 0;
         return CF_HTTP_TOOK;
     }
     if (len == 0) {

@@ -259,8 +259,9 @@ class Tester:
         if name not in self.limit:
             began = time.monotonic()
             failed = self.run(name, [])
-            self.limit[name] = 0 if failed else 20 + 5 * (time.monotonic() - began)
-            if failed is not False:
+            passes = failed is False
+            self.limit[name] = 20 + 5 * (time.monotonic() - began) if passes else 0
+            if not passes:
                 print(f"left out, fails without a fault: {name}", flush=True)
         return self.run(name, objects) if self.limit[name] else None
 
@@ -293,7 +294,7 @@ def measure(args, sites, tester):
         shutil.copy2(path, tester.copy / rel)
         tried += 1
         killed += by != ""
-        verdict = "killed  " if by else "SURVIVED"
+        verdict = "killed  " if by else "SURVIVED" if ran else "UNTESTED"
         change = f"{old.strip()}  ->  {new.strip()}"
         leak = " (leak)" if is_leak else ""
         print(f"{verdict} {rel}:{number + 1}{leak}: {change}  [{ran} ran{by}]", flush=True)
@@ -319,9 +320,7 @@ def main():
         for path, number, new, _ in sites[: args.n]:
             print(f"{path.relative_to(TOP)}:{number + 1}: {new.strip()}")
         return
-    memory = Path("/dev/shm")
-    folder = memory if os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="mutants-", dir=folder) as copy:
+    with tempfile.TemporaryDirectory(prefix="mutants-") as copy:
         measure(args, sites, Tester(Path(copy)))
 
 

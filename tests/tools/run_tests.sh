@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the test programs of one variant, two at a time, prints what failed and
+# Runs the test programs of one variant, one per processor at a time, prints what failed and
 # what was skipped with its reason, and closes with one line of counts.
 #
 # usage: run_tests.sh BUILD_FOLDER [PATTERN]     PATTERN limits by path
@@ -20,14 +20,23 @@ started=$(date +%s)
 python=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' 2>/dev/null) &&
     PATH=$python:$PATH && export PATH
 
-# Databases that are synced to a disk take half of the time of some tests: they lie
-# in memory, where there is room and programs may be started there.
-if [ -z "${TMPDIR:-}" ] && shm=$(mktemp -d /dev/shm/confab-tests.XXXXXX 2>/dev/null); then
-    trap 'rm -rf "$shm"' EXIT
-    printf '#!/bin/sh\n' >"$shm/program" && chmod 700 "$shm/program"
-    kib=$(df -Pk "$shm" | awk 'END {print $4}')
-    if "$shm/program" 2>/dev/null && [ "$kib" -ge 2000000 ]; then
-        TMPDIR=$shm && export TMPDIR
+# Syncing databases to a disk takes half of the time of some tests.  So their files
+# lie in memory, where enough of that is free and programs can be started there.
+available() {
+    awk '/^MemAvailable:/ {print $2}' /proc/meminfo
+    limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null) && [ "$limit" != max ] &&
+        echo $(((limit - $(cat /sys/fs/cgroup/memory.current)) / 1024))
+    df -Pk "$1" | awk 'END {print $4}'
+}
+if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d /dev/shm/confab-tests.XXXXXX 2>/dev/null); then
+    trap 'rm -rf "$memory"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    chmod 711 "$memory" # some tests run a program as another user
+    printf '#!/bin/sh\n' >"$memory/program" && chmod 700 "$memory/program"
+    least=$(available "$memory" | sort -n | head -n 1)
+    if "$memory/program" 2>/dev/null && [ "$least" -ge 4000000 ]; then
+        TMPDIR=$memory && export TMPDIR
     fi
 fi
 

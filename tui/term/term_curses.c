@@ -189,8 +189,8 @@ static void install_signals(curses_term *t)
     sigaction(SIGPIPE, &ignore, &t->old_action[slot]);
 }
 
-/* on_ending() stays: what was before it, curses' own handler, would end the
- * program at a third ^C while the last turn is written. */
+/* on_ending() stays: what was there before it, as a rule curses' own handler,
+ * could end the program at a third ^C while the last turn is written. */
 static void restore_signals(curses_term *t)
 {
     int slot = 0;
@@ -928,8 +928,6 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts, cf_err
                        getenv("TERM")); /* NOLINT(concurrency-mt-unsafe) */
     }
     t->has_mouse = capability("kmous") != NULL;
-    must_end = 0;
-    cf_leave_not(); /* that was another workbench's */
     signal_wake_fd = t->base.wake_fd;
     configure_curses();
     if (wants_color(opts) && has_colors()) {

@@ -314,6 +314,32 @@ static void test_refused__nesting(void **state)
     cf_buf_deinit(&b);
 }
 
+/* A step that makes a thousand characters of each may do so in short texts. */
+static void test_refused__growth(void **state)
+{
+    (void)state;
+    static const char file[] = "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":"
+                               "\"b\"},\"content\":\"%01000d\"},\"model\":{\"type\":\"WordLevel\","
+                               "\"vocab\":{\"a\":0},\"unk_token\":\"a\"}}";
+    static char text[4000];
+    cf_hf_opened x = {CF_BUF_INIT, {0}, NULL};
+    cf_hf_names names = {.n_ends = 0};
+    cf_token_list list;
+    cf_error err = {0};
+    memset(text, 'b', sizeof text);
+    cf_arena_init(&x.arena, 0);
+    cf_buf_addf(&x.file, file, 0);
+    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err), err);
+    T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_make(text, 400), false, false, &x.arena, &err),
+         err);
+    T_FAILS(cf_tokenizer_encode(&list, x.tok, cf_str_make(text, sizeof text), false, false,
+                                &x.arena, &err),
+            CF_ELIMIT);
+    cf_tokenizer_free(x.tok);
+    cf_arena_deinit(&x.arena);
+    cf_buf_deinit(&x.file);
+}
+
 /* An expression that takes exponential time ends at the limit. */
 static void test_refused__slow_pattern(void **state)
 {
@@ -364,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_spm__bpe),
         cmocka_unit_test(test_refused__files),
         cmocka_unit_test(test_refused__nesting),
+        cmocka_unit_test(test_refused__growth),
         cmocka_unit_test(test_refused__slow_pattern),
         cmocka_unit_test(test_refused__spm),
     };
