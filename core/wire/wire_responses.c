@@ -400,7 +400,9 @@ static bool goes_on(const cf_buf *whole, const cf_buf *so_far)
 
 static void emit_rest(cf_wire_reader *r, cf_wire_event_kind kind, const cf_buf *whole, size_t from)
 {
-    cf_wire__emit_text(r, 0, kind, cf_str_make(whole->p + from, whole->n - from));
+    if (whole->n > from) { /* else there may be no text at all */
+        cf_wire__emit_text(r, 0, kind, cf_str_make(whole->p + from, whole->n - from));
+    }
 }
 
 /* A finished response repeats the whole reply.  Emits only what the deltas have
