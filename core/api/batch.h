@@ -89,11 +89,12 @@ typedef struct cf_pause {
 } cf_pause;
 
 /*
- * The same for a pass that takes long: before each layer the calling thread calls
- * pause->fn, and until that returns the engine is free for passes over other
- * sessions, made by any thread.  Forks of the sessions of this pass begin where
- * it began.  Where the engine cannot pause (a plug-in, another pass that pauses,
- * no memory for a second workspace) it is not called.
+ * The same for a pass that takes long: before each half of a layer (its mixer, and
+ * the rest) the calling thread calls pause->fn, and until that returns the engine
+ * is free for passes over other sessions, made by any thread.  Forks of the
+ * sessions of this pass begin where it began.  Where the engine cannot pause (a
+ * plug-in, another pass that pauses, no memory for a second workspace) it is not
+ * called.
  */
 CF_MUST_USE cf_status cf_batch_pass_between(cf_advance *parts, size_t n, const cf_pause *pause,
                                             cf_cancel *cancel, cf_error *err);

@@ -209,7 +209,7 @@ static void add_deepstack(const cf_pass *p, uint32_t layer, size_t r0, unsigned 
 
 /* The phases by row keep to the rows of the one before, so that no barrier is
  * needed between them.  In some families a layer has only one of the parts. */
-static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
+static void run_mixer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_layer_weights *w = &p->e->w.layer[layer];
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
@@ -222,6 +222,12 @@ static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, u
             sum_rows(p, w->again_norm, cf_pass__buf(p, CF_WS_SIDE), r0, i, n);
         }
     }
+}
+
+static void run_rest(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
+{
+    const cf_layer_weights *w = &p->e->w.layer[layer];
+    const cf_layer_hparams *l = &p->e->hp.layer[layer];
     if (l->n_ff != 0 || l->has_experts) {
         norm_for_ffn(p, layer, r0, i, n);
         cf_feed_forward(p, layer, r0, i, n);
@@ -266,7 +272,8 @@ static void begin_rows(const cf_pass *p, unsigned i, unsigned n)
     cf_pass__show_streams(p, 0, 0, i, n);
 }
 
-/* The layers p->from .. p->to - 1. */
+/* The halves p->from .. p->to - 1 of layers: the mixer, or all there is where
+ * streams alternate, and the rest. */
 static void forward_part(void *ud, unsigned i, unsigned n)
 {
     cf_pass *p = ud;
@@ -275,20 +282,26 @@ static void forward_part(void *ud, unsigned i, unsigned n)
     if (p->from == 0) {
         begin_rows(p, i, n);
     }
-    for (uint32_t layer = p->from; layer < p->to; layer++) {
-        if (is_cancelled(p, i)) {
+    for (uint32_t at = p->from; at < p->to; at++) {
+        const uint32_t layer = at / 2;
+        const bool is_first = at % 2 == 0;
+        if (is_first && is_cancelled(p, i)) {
             return;
         }
         /* The last layer has filled its cache: only output rows matter now. */
         r0 = layer + 1 == hp->n_layer ? p->first_out : 0;
-        if (hp->n_altup != 0) {
+        if (is_first && hp->n_altup != 0) {
             cf_altup_layer(p, layer, r0, i, n);
-        } else {
-            run_layer(p, layer, r0, i, n);
+        } else if (is_first) {
+            run_mixer(p, layer, r0, i, n);
+        } else if (hp->n_altup == 0) {
+            run_rest(p, layer, r0, i, n);
         }
-        cf_pass__show_streams(p, layer + 1, r0, i, n);
+        if (!is_first) {
+            cf_pass__show_streams(p, layer + 1, r0, i, n);
+        }
     }
-    if (hp->n_altup != 0 && p->to == hp->n_layer) {
+    if (hp->n_altup != 0 && p->to == 2 * hp->n_layer) {
         cf_altup_close(p, r0, i, n);
     }
 }
@@ -370,11 +383,11 @@ cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row, size_t firs
     cf_pass__init(&p, e, rows, n_row, first_out);
     p.cancel = cancel;
     CF_TRY(need_lora(&p, err));
-    for (; p.to < e->hp.n_layer && !p.is_cancelled; p.from = p.to) {
+    for (; p.to < 2 * e->hp.n_layer && !p.is_cancelled; p.from = p.to) {
         if (pause != NULL) {
             give_way(e, pause);
         }
-        p.to = pause != NULL ? p.to + 1 : e->hp.n_layer;
+        p.to = pause != NULL ? p.to + 1 : 2 * e->hp.n_layer;
         cf_pool_run(e->pool, forward_part, &p);
     }
     return p.is_cancelled || cf_pass__stops(&p) ? cf_fail(err, CF_ECANCELLED, "cancelled") : CF_OK;

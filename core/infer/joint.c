@@ -8,7 +8,7 @@
  *  2. A waiting entry is on the list from its sync until it is done, and only
  *     the computing thread, or nobody, changes it.
  *  3. A prompt of more than LONG tokens is computed in pieces beside replies that
- *     had begun when it came, and a pass over a piece pauses between layers for
+ *     had begun when it came, and a pass over a piece pauses within layers for
  *     what else there is, so that a reply waits at most about WAIT times as long
  *     as for a pass of its own.  Replies that began while it waited go along in
  *     its passes: all waits are shorter when the prompts are read first.
@@ -41,9 +41,9 @@ enum {
 };
 
 /* In passes of the replies alone: how long a reply waits for its pass to begin,
- * between the layers of a piece and before the first, where more is done at a time;
- * and how long a layer of a piece is to take. */
-static const double WAIT = 0.75, WAIT_BEFORE = 0.5, LAYER = 0.25;
+ * between the steps of a piece, which are halves of layers, and before the first,
+ * where more is done at a time; and how long a step of a piece is to take. */
+static const double WAIT = 0.65, WAIT_BEFORE = 0.45, STEP = 0.25;
 
 typedef struct waiting waiting;
 struct waiting {
@@ -82,7 +82,7 @@ struct cf_joint {
     double took_us;     /* the last pass, but for a piece */
     uint64_t turn;      /* counts pieces */
     size_t piece;       /* rows of a long prompt in a pass */
-    double layer;       /* four of five layers take less for each row of a piece */
+    double step;        /* four of five steps take less for each row of a piece */
 };
 
 cf_status cf_joint_new(cf_joint **out, cf_error *err)
@@ -365,38 +365,38 @@ static double middle(const cost *c)
     return fmax(fmin(a, b), fmin(fmax(a, b), d));
 }
 
-/* Whether replies would wait too long after another layer. */
+/* Whether replies would wait too long after another step. */
 static bool is_due(const cf_joint *j, double wait)
 {
     const double us = (double)(cf_os_monotonic_us() - j->served_us);
-    return us + j->layer * (double)j->piece > wait * middle(&j->usual);
+    return us + j->step * (double)j->piece > wait * middle(&j->usual);
 }
 
 typedef struct piece {
     cf_joint *joint;
     const waiting *prompt;
     size_t n_row;
-    uint64_t layer_from; /* when the layer at hand began; 0: none has */
+    uint64_t step_from; /* when the step at hand began; 0: none has */
 } piece;
 
-/* The longest layer says little: after a pass the first ones wait for replies that
+/* The longest step says little: after a pass the first ones wait for replies that
  * are sampling. */
-static void end_layer(const piece *p)
+static void end_step(const piece *p)
 {
     cf_joint *j = p->joint;
-    const double us = (double)(cf_os_monotonic_us() - p->layer_from) / (double)p->n_row;
-    if (p->layer_from != 0) {
-        j->layer = j->layer == 0 ? us : j->layer * (us > j->layer ? 1.16 : 0.96);
+    const double us = (double)(cf_os_monotonic_us() - p->step_from) / (double)p->n_row;
+    if (p->step_from != 0) {
+        j->step = j->step == 0 ? us : j->step * (us > j->step ? 1.16 : 0.96);
     }
 }
 
-/* Between two layers of a piece. */
+/* Between two steps of a piece. */
 static void pause(void *ud)
 {
     piece *p = ud;
     cf_joint *j = p->joint;
     waiting *v[PARTS_MAX];
-    end_layer(p);
+    end_step(p);
     pthread_mutex_lock(&j->lock);
     let_in(j);
     drop_cancelled(j, p->prompt);
@@ -409,11 +409,11 @@ static void pause(void *ud)
         }
     }
     pthread_mutex_unlock(&j->lock);
-    p->layer_from = cf_os_monotonic_us();
+    p->step_from = cf_os_monotonic_us();
 }
 
 /* Computes the next rows of a long prompt, and chooses how many come after them:
- * as many as a layer allows.  Locked before and after. */
+ * as many as a step allows.  Locked before and after. */
 static void run_piece(cf_joint *j, waiting *w)
 {
     cf_advance part = w->part;
@@ -424,13 +424,13 @@ static void run_piece(cf_joint *j, waiting *w)
     pthread_mutex_unlock(&j->lock);
     const uint64_t from = cf_os_monotonic_us();
     cf_status st = cf_batch_pass_between(&part, 1, &between, w->cancel, &w->err);
-    p.layer_from = p.layer_from != 0 ? p.layer_from : from; /* there was no pause */
-    end_layer(&p);
+    p.step_from = p.step_from != 0 ? p.step_from : from; /* there was no pause */
+    end_step(&p);
     pthread_mutex_lock(&j->lock);
     settle(w, &part, st);
     w->turn = ++j->turn;
     const double rows = (double)part.n, usual = middle(&j->usual);
-    const double fits = usual > 0 && j->layer > 0 ? LAYER * usual / j->layer : rows;
+    const double fits = usual > 0 && j->step > 0 ? STEP * usual / j->step : rows;
     j->piece = (size_t)fmin(fmax(fmin(fmax(fits, rows / 2), 2 * rows), 1), PIECE_MAX);
 }
 

@@ -30,7 +30,7 @@ typedef struct cf_pass {
     const cf_cancel *cancel;
     bool is_cancelled; /* written by part 0, read by all after a barrier */
     bool is_probed;    /* some row has a probe */
-    uint32_t from, to; /* the layers of the job at hand */
+    uint32_t from, to; /* the halves of layers of the job at hand */
 
     /* Buffers of the workspace; plan.h has their shapes. */
     float *x, *h, *q, *k, *v, *att, *gate, *up;
