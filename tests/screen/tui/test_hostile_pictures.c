@@ -297,7 +297,7 @@ static void show(cf_pty *t, const char *path, const char *name, bool is_shown)
         let_draw(t);
     }
     cf_pty_type(t, ":new\r");
-    cf_pty_wait(t, "INSERT");
+    cf_pty_wait(t, "Write a message");
     cf_pty_type(t, "\033");
     cf_pty_wait(t, "NORMAL");
 }
