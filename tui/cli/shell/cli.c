@@ -408,9 +408,8 @@ static void on_signal(int number)
 
 cf_cancel *cf_cli_cancel(void)
 {
-    static bool is_installed;
-    if (!is_installed) {
-        is_installed = true;
+    static atomic_bool is_installed; /* servers call this in threads, too */
+    if (!atomic_exchange(&is_installed, true)) {
         struct sigaction sa = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
         sigemptyset(&sa.sa_mask);
         sigaction(SIGINT, &sa, NULL);
