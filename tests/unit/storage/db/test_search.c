@@ -122,6 +122,26 @@ static void test_search__words_and_filters(void **state)
     cf_store_close(s);
 }
 
+/* Turns rated one way are found by both of its names, and by no other. */
+static void test_search__ratings(void **state)
+{
+    (void)state;
+    cf_store *s = open_at(store_dir_file("rated.db"));
+    cf_error err;
+    cf_uuid good, bad;
+    fill(s);
+    assert_true(cf_uuid_parse(&good, "0190aaaa-0000-4000-8000-000000000011", CF_UUID_TEXT));
+    assert_true(cf_uuid_parse(&bad, "0190aaaa-0000-4000-8000-000000000012", CF_UUID_TEXT));
+    T_OK(cf_store_set_rating(s, good, 1, &err), err);
+    T_OK(cf_store_set_rating(s, bad, -1, &err), err);
+    finds(s, "rain* rating:good", "11");
+    finds(s, "rain* rating:+", "11");
+    finds(s, "rain* rating:bad", "12");
+    finds(s, "rain* rating:-", "12");
+    finds(s, "rain* rating:any", "12 11");
+    cf_store_close(s);
+}
+
 static void test_search__snippet_marks_the_match(void **state)
 {
     (void)state;
@@ -693,6 +713,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_search__words_and_filters),
+        cmocka_unit_test(test_search__ratings),
         cmocka_unit_test(test_search__snippet_marks_the_match),
         cmocka_unit_test(test_words__pairs),
         cmocka_unit_test(test_codec__lists_and_base64),

@@ -83,6 +83,34 @@ static void test_traffic_store__same_bytes(void **state)
     cf_store_close(s);
 }
 
+/* What nobody counted is -1 in a new exchange, and when it comes back. */
+static void test_traffic_store__unknown_stays_unknown(void **state)
+{
+    (void)state;
+    cf_store *s = open_at("unknown.db");
+    cf_error err;
+    cf_arena a;
+    cf_exchange got, x = cf_exchange_none();
+    x.id = cf_uuid_new();
+    x.method = cf_str_from("GET");
+    x.path = cf_str_from("/v1/models");
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_put_exchange(s, &x, NULL, NULL, 0, &err), err);
+    T_OK(cf_store_get_exchange(s, x.id, &a, &got, &err), err);
+    const cf_exchange *const both[] = {&x, &got};
+    for (size_t k = 0; k < 2; k++) {
+        const cf_exchange *e = both[k];
+        const int64_t counts[] = {e->first_us,   e->total_us,  e->status,
+                                  e->n_messages, e->n_prompt,  e->n_cached,
+                                  e->n_reply,    e->n_written, e->n_thinking};
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+            assert_int_equal(counts[i], -1);
+        }
+    }
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
 static size_t count(cf_store *s, const cf_exchange_query *q, cf_arena *a)
 {
     const cf_exchange *rows;
@@ -176,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traffic_store__same_bytes),
+        cmocka_unit_test(test_traffic_store__unknown_stays_unknown),
         cmocka_unit_test(test_traffic_store__filters),
         cmocka_unit_test(test_traffic_store__empty_replies),
     };

@@ -68,6 +68,27 @@ static void test_again__converse_without_uuids(void **state)
     cf_exchange_close(&f);
 }
 
+/* An entry without an id has the same one when the file has grown, as long as another
+ * entry of the file has an id of its own. */
+static void test_again__converse_that_grows(void **state)
+{
+    (void)state;
+#define GROWN(more)                                                   \
+    "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\"}}," \
+    "{\"role\":\"agent\",\"content\":{\"text\":\"a\"},\"uuid\":"      \
+    "\"0190aaaa-0000-4000-8000-000000000002\"}" more "]}"
+    fixture f;
+    cf_exchange_open(&f);
+    import(&f, CF_FORMAT_CONVERSE, GROWN(""));
+    assert_int_equal(f.report.n_turns, 2);
+    import(&f, CF_FORMAT_CONVERSE,
+           GROWN(",{\"role\":\"user\",\"content\":{\"text\":\"r\"},\"uuid\":"
+                 "\"0190aaaa-0000-4000-8000-000000000003\"}"));
+    assert_int_equal(f.report.n_turns, 1);
+    assert_int_equal(cf_exchange_tree(&f).n, 3);
+    cf_exchange_close(&f);
+}
+
 /* Conversations that begin alike stay apart. */
 static void test_again__same_beginning_is_not_same(void **state)
 {
@@ -459,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_again__a_grown_conversation_adds_what_is_new),
         cmocka_unit_test(test_again__converse_without_uuids),
+        cmocka_unit_test(test_again__converse_that_grows),
         cmocka_unit_test(test_again__same_beginning_is_not_same),
         cmocka_unit_test(test_kept__fields_of_every_form),
         cmocka_unit_test(test_kept__one_field_beside_an_id),
