@@ -272,8 +272,8 @@ static void begin_rows(const cf_pass *p, unsigned i, unsigned n)
     cf_pass__show_streams(p, 0, 0, i, n);
 }
 
-/* The halves p->from .. p->to - 1 of layers: the mixer, or all there is where
- * streams alternate, and the rest. */
+/* Runs the halves p->from .. p->to - 1: half 2 l is the mixer of layer l (with
+ * alternating streams the whole layer), half 2 l + 1 the rest. */
 static void forward_part(void *ud, unsigned i, unsigned n)
 {
     cf_pass *p = ud;

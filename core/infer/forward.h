@@ -58,7 +58,7 @@ typedef struct cf_row {
  * logits until the next pass.  CF_ECANCELLED within a layer's work after
  * *cancel (may be NULL) became true; the cache then holds nothing new of use.
  *
- * With a pause (may be NULL) it is called before each half of a layer, without the pass
+ * pause->fn (pause may be NULL) is called before each half of a layer, without the pass
  * lock and with the engine's spare buffers in place of its own, which
  * cf_forward_spare() has made.
  */

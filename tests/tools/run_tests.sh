@@ -11,8 +11,7 @@ set -u
 folder=$1
 pattern=${2:-.}
 logs=$folder/test-logs
-rm -rf "$logs"
-mkdir -p "$logs"
+rm -rf "$logs" && mkdir -p "$logs" || exit 1
 started=$(date +%s)
 
 # Tests start python3 some hundred times, and the scripts that stand for it where
@@ -22,16 +21,21 @@ python=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' 2>/
 
 # Syncing databases to a disk takes half of the time of some tests.  So their files
 # lie in memory, where enough of that is free and programs can be started there.
-available() {
+# What a run leaves that was killed is removed by the next one.
+available() { # KiB, by each bound that the system tells
     awk '/^MemAvailable:/ {print $2}' /proc/meminfo
-    limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null) && [ "$limit" != max ] &&
-        echo $(((limit - $(cat /sys/fs/cgroup/memory.current)) / 1024))
     df -Pk "$1" | awk 'END {print $4}'
+    for bound in memory.max memory/memory.limit_in_bytes; do
+        awk '$1 != "max" {printf "%.0f\n", $1 / 1024}' "/sys/fs/cgroup/$bound" 2>/dev/null
+    done
 }
-if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d /dev/shm/confab-tests.XXXXXX 2>/dev/null); then
+[ -n "${TMPDIR:-}" ] || unset TMPDIR
+for old in /dev/shm/confab-tests.*; do
+    owner=${old#*.}
+    [ ! -d "$old" ] || [ -d "/proc/${owner%.*}" ] || rm -rf "$old"
+done
+if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d "/dev/shm/confab-tests.$$.XXXXXX" 2>/dev/null); then
     trap 'rm -rf "$memory"' EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM HUP
     chmod 711 "$memory" # some tests run a program as another user
     printf '#!/bin/sh\n' >"$memory/program" && chmod 700 "$memory/program"
     least=$(available "$memory" | sort -n | head -n 1)
@@ -80,7 +84,10 @@ find "$folder/tests" -type f \( -name 'test_*' -o -name 'fuzz_*' \) \
 done >"$list"
 total=$(wc -l <"$list")
 export total
-xargs -P "$jobs" -I{} sh -c "$run_one" sh {} "$logs" <"$list"
+xargs -P "$jobs" -I{} sh -c "$run_one" sh {} "$logs" <"$list" &
+trap 'kill "$!"; exit 130' INT
+trap 'kill "$!"; exit 143' TERM HUP
+wait "$!"
 [ ! -t 1 ] || printf "\r\033[K"
 
 passed=0 failed=0 skipped=0

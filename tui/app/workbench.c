@@ -305,5 +305,8 @@ cf_status cf_workbench_run_by(const cf_start *start, cf_workbench_loop *loop, cf
     if (!cf_term_must_end()) {
         cf_leave_not(); /* another model may be opened */
     }
+    if (cf_term_must_end()) {
+        cf_leave_soon(); /* a signal came meanwhile */
+    }
     return st;
 }

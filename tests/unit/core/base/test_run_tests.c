@@ -59,6 +59,23 @@ static void test_run_tests__bounds(void **state)
     assert_true(passes("TEST_KIB=200000", "dd if=/dev/zero of=/dev/null bs=1M count=1 && " PASSED));
 }
 
+/* Where no folder for files is set, there is one, and only while tests run. */
+static void test_run_tests__folder(void **state)
+{
+    (void)state;
+    char path[400], line[300] = "";
+    snprintf(path, sizeof path, "%s/said", root);
+    assert_true(passes("TMPDIR=",
+                       "f=${TMPDIR:-/tmp}; touch $f/x.$$ && rm $f/x.$$ && echo $f >said; "
+                       "[ -d $f ] && " PASSED));
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    fclose(f);
+    line[strcspn(line, "\n")] = '\0';
+    assert_true(strcmp(line, "/tmp") == 0 || access(line, F_OK) != 0);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -95,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_tests__bounds),
+        cmocka_unit_test(test_run_tests__folder),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
