@@ -248,6 +248,11 @@ void cf_os_pages_unmap(void *p, size_t n)
     munmap(p, mapped_bytes(n));
 }
 
+static cf_status too_large(const char *name, size_t max_bytes, cf_error *err)
+{
+    return cf_fail(err, CF_ELIMIT, "%s: larger than %zu bytes", name, max_bytes);
+}
+
 /* Appends everything `fd` gives; CF_ELIMIT past max_bytes.  A FIFO that no
  * program writes to, opened without waiting for one, ends after a second. */
 static cf_status read_all(cf_buf *out, int fd, const char *name, size_t max_bytes, cf_error *err)
@@ -275,12 +280,29 @@ static cf_status read_all(cf_buf *out, int fd, const char *name, size_t max_byte
             return CF_OK;
         }
         if ((size_t)got > max_bytes - total) {
-            return cf_fail(err, CF_ELIMIT, "%s: larger than %zu bytes", name, max_bytes);
+            return too_large(name, max_bytes, err);
         }
         total += (size_t)got;
         out->n += (size_t)got;
         out->p[out->n] = '\0';
     }
+}
+
+/* What is refused before it is read: a file that is too large, and a device with bytes,
+ * which may never end.  A terminal is read, and /dev/null is empty. */
+static cf_status check_readable(int fd, const char *name, size_t max_bytes, cf_error *err)
+{
+    struct stat s;
+    char one;
+    if (fstat(fd, &s) != 0) {
+        return fail_errno(err, name, errno);
+    }
+    if (S_ISREG(s.st_mode) && s.st_size > 0 && (uint64_t)s.st_size > max_bytes) {
+        return too_large(name, max_bytes, err);
+    }
+    return (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode)) && !isatty(fd) && read(fd, &one, 1) > 0
+               ? cf_fail(err, CF_EINVAL, "%s: a device, not a file", name)
+               : CF_OK;
 }
 
 cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes, cf_error *err)
@@ -291,7 +313,9 @@ cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes, cf_er
     if (fd < 0) {
         return fail_errno(err, path, errno);
     }
-    cf_status st = read_all(out, fd, is_stdin ? "standard input" : path, max_bytes, err);
+    const char *name = is_stdin ? "standard input" : path;
+    cf_status st = check_readable(fd, name, max_bytes, err);
+    CF_THEN(st, read_all(out, fd, name, max_bytes, err));
     if (!is_stdin) {
         close(fd);
     }

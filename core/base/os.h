@@ -71,7 +71,8 @@ void *cf_os_pages_map(size_t n);
 void cf_os_pages_unmap(void *p, size_t n);
 
 /* Appends the file's bytes to `out`; "-" is standard input.  CF_ELIMIT when
- * it holds more than `max_bytes`; `out` is as it was on any failure. */
+ * it holds more than `max_bytes`, CF_EINVAL for a device with bytes that is no
+ * terminal; `out` is as it was on any failure. */
 CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,
                                       cf_error *err);
 

@@ -384,12 +384,14 @@ static void test_os__files(void **state)
     assert_string_equal(cf_buf_cstr(&none), "");
     cf_buf_deinit(&none);
     T_FAILS(cf_os_read_file(&b, path, 4, &err), CF_ELIMIT);
-    assert_null(b.p); /* nothing to release */
+    assert_null(b.p); /* nothing was read, or is to be released */
     cf_buf_addf(&b, "x");
     T_FAILS(cf_os_read_file(&b, path, 4, &err), CF_ELIMIT);
     assert_string_equal(cf_buf_cstr(&b), "x");
     cf_buf_reset(&b);
     T_OK(cf_os_read_file(&b, path, 5, &err), err);
+    T_TEXT(b.p, b.n, "hello");
+    T_FAILS(cf_os_read_file(&b, "/dev/zero", 1 << 20, &err), CF_EINVAL);
     T_TEXT(b.p, b.n, "hello");
     cf_buf_deinit(&b);
     cf_os_map map;
