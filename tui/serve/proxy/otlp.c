@@ -50,7 +50,7 @@ static cf_status append(const cf_otlp *o, const char *line, size_t n, cf_error *
     }
     cf_status st = CF_OK;
     if (s.st_size + (off_t)n > file_max) {
-        st = cf_fail(err, CF_ELIMIT, "%s is full (1 GiB)", o->o.path);
+        st = cf_fail(err, CF_EIO, "%s is full (1 GiB)", o->o.path);
     } else if (!write_all(fd, line, n)) {
         st = cf_fail(err, CF_EIO, "%s cannot be written%s", o->o.path,
                      ftruncate(fd, s.st_size) == 0 ? "" : ", and has a torn line");
@@ -145,7 +145,7 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     } else {
         cf_status st = cf_record__decode(
             &body, &room, cf_http_header_get(r->headers, r->n_headers, "Content-Encoding"), r->body,
-            &err);
+            true, &err);
         CF_THEN(st, take(o, body, &taken, &trails, &err));
         if (st == CF_OK) {
             answer_json(r, a, "{\"partialSuccess\":{}}");
@@ -153,7 +153,8 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
             taken.why = err.text;
             status = st == CF_EFORMAT        ? 400
                      : st == CF_EUNSUPPORTED ? 415
-                     : st == CF_ELIMIT       ? 507
+                     : st == CF_ELIMIT       ? 413
+                     : st == CF_EIO          ? 507
                                              : 500;
             cf_http_fail(r, a, status, "not_kept", err.text);
         }

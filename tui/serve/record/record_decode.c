@@ -23,9 +23,11 @@ static void zfree(voidpf ud, voidpf p)
     cf_free(p);
 }
 
-/* Inflates until the input ends; an answer that broke off gives what it has. */
-static cf_status inflate_all(z_stream *z, cf_buf *room, cf_error *err)
+/* Inflates until the input ends; what broke off gives what it has, unless it must
+ * be whole. */
+static cf_status inflate_all(z_stream *z, cf_buf *room, bool must_be_whole, cf_error *err)
 {
+    const size_t n = z->avail_in;
     for (;;) {
         char *to = cf_buf_reserve(room, STEP);
         if (to == NULL) {
@@ -35,14 +37,20 @@ static cf_status inflate_all(z_stream *z, cf_buf *room, cf_error *err)
         z->avail_out = STEP;
         int rc = inflate(z, Z_SYNC_FLUSH);
         room->n += STEP - z->avail_out;
-        if (rc == Z_STREAM_END || rc == Z_BUF_ERROR ||
-            (rc == Z_OK && z->avail_in == 0 && z->avail_out != 0)) {
+        const bool is_end = rc == Z_STREAM_END && (z->avail_in == 0 || !must_be_whole);
+        const bool is_cut =
+            rc == Z_BUF_ERROR || (rc == Z_OK && z->avail_in == 0 && z->avail_out != 0);
+        if (is_end || (is_cut && !must_be_whole)) {
             return CF_OK;
         }
-        if (rc != Z_OK) {
-            return cf_fail(err, CF_EFORMAT, "the body's gzip is damaged");
+        if (rc == Z_STREAM_END) { /* another member follows */
+            rc = inflateReset(z);
         }
-        if (room->n > PLAIN_MAX && room->n / RATIO_MAX > z->total_in) {
+        if (rc != Z_OK || is_cut) {
+            return cf_fail(err, CF_EFORMAT, "the body's gzip is %s",
+                           is_cut ? "cut short" : "damaged");
+        }
+        if (room->n > PLAIN_MAX && room->n / RATIO_MAX > n - z->avail_in) {
             return cf_fail(err, CF_ELIMIT, "a body that expands to over %d times its size",
                            RATIO_MAX);
         }
@@ -52,7 +60,8 @@ static cf_status inflate_all(z_stream *z, cf_buf *room, cf_error *err)
     }
 }
 
-cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str in, cf_error *err)
+cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str in,
+                            bool must_be_whole, cf_error *err)
 {
     *out = in;
     if (encoding.n == 0 || in.n == 0 || cf_http_name_is(encoding, "identity")) {
@@ -71,7 +80,7 @@ cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str i
     if (inflateInit2(&z, 32 + MAX_WBITS) != Z_OK) { /* gzip or zlib */
         return cf_oom(err);
     }
-    cf_status st = inflate_all(&z, room, err);
+    cf_status st = inflate_all(&z, room, must_be_whole, err);
     (void)inflateEnd(&z);
     *out = cf_buf_str(room);
     return st;

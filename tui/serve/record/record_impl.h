@@ -89,8 +89,10 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x);
 void cf_record__show_live(const cf_recorder_options *o, cf_record *x, const cf_record__piece *more);
 
 /* A body without its Content-Encoding: *out is `in` itself, or
- * made in `room`.  CF_EUNSUPPORTED for an encoding that is not known. */
+ * made in `room`.  CF_EUNSUPPORTED for an encoding that is not known, CF_EFORMAT for
+ * damage and, if it must be whole, for an end that is missing or followed by other
+ * bytes; CF_ELIMIT for what expands too far. */
 CF_MUST_USE cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str in,
-                                        cf_error *err);
+                                        bool must_be_whole, cf_error *err);
 
 #endif

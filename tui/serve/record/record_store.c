@@ -425,7 +425,7 @@ static cf_status read_answer(cf_record *x, cf_error *err)
     cf_str all = cf_buf_str(&x->response);
     cf_wire_reader *r = reader_of(x);
     cf_str text;
-    cf_status st = cf_record__decode(&text, &room, x->encoding, all, err);
+    cf_status st = cf_record__decode(&text, &room, x->encoding, all, false, err);
     if (st == CF_OK && text.p != all.p) {
         cf_record__count(x->recorder, 0, all.n);
         st = cf_wire_reader_feed(r, text, err);

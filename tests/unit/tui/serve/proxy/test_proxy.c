@@ -693,25 +693,35 @@ static void on_taken(void *ud, const cf_otlp_taken *t)
     "\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\",\"attributes\":[{\"key\":"           \
     "\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"" op "\"}}]}]}]}]}"
 
-/* What exporters send with compression. */
-static void ask_zipped(cf_http_handler handler, const char *text, size_t n_text, unsigned status)
+static unsigned ask_packed(cf_http_handler handler, const char *body, size_t n)
 {
     static const cf_http_header headers[] = {{{"Content-Type", 12}, {"application/json", 16}},
                                              {{"Content-Encoding", 16}, {"deflate", 7}}};
     cf_arena a = {0};
     cf_http_answer answer;
-    char room[8192];
-    uLongf n = sizeof room;
-    assert_int_equal(compress((Bytef *)room, &n, (const Bytef *)text, n_text), Z_OK);
     const cf_http_request q = {.method = cf_str_from("POST"),
                                .path = cf_str_from("/v1/traces"),
                                .headers = headers,
                                .n_headers = 2,
-                               .body = cf_str_make(room, n),
+                               .body = cf_str_make(body, n),
                                .arena = &a};
     handler.answer(handler.ud, &q, &answer);
-    assert_int_equal(answer.status, status);
     cf_arena_deinit(&a);
+    return answer.status;
+}
+
+static size_t zip(char room[8192], const char *text, size_t n_text)
+{
+    uLongf n = 8192;
+    assert_int_equal(compress((Bytef *)room, &n, (const Bytef *)text, n_text), Z_OK);
+    return n;
+}
+
+/* What exporters send with compression. */
+static void ask_zipped(cf_http_handler handler, const char *text, size_t n_text, unsigned status)
+{
+    char room[8192];
+    assert_int_equal(ask_packed(handler, room, zip(room, text, n_text)), status);
 }
 
 /* Traces with requests to a model are kept, a line each; what is not is said. */
@@ -785,10 +795,41 @@ static void test_otlp__refuses_bombs_and_pipes(void **state)
     T_OK(cf_otlp_new(&otlp, &(cf_otlp_options){.path = path, .told = on_taken, .ud = told}, &err),
          err);
     const cf_http_handler handler = cf_otlp_handler(otlp);
-    ask_zipped(handler, bomb, N, 507);
-    ask_zipped(handler, SPAN("chat"), strlen(SPAN("chat")), 500);
+    ask_zipped(handler, bomb, N, 413);
+    ask_zipped(handler, SPAN("chat"), strlen(SPAN("chat")), 507);
     cf_otlp_free(otlp);
     free(bomb);
+}
+
+/* A text in one member or in several is read; one whose end is missing, or that has
+ * other bytes behind its end, is not. */
+static void test_otlp__packed_bodies_are_whole(void **state)
+{
+    (void)state;
+    static const char text[] = SPAN("chat");
+    const size_t n_text = sizeof text - 1;
+    cf_error err;
+    cf_otlp *otlp;
+    char body[2 * 8192], told[200] = "";
+    const char *path = store_dir_file("packed.jsonl");
+    T_OK(cf_otlp_new(&otlp, &(cf_otlp_options){.path = path, .told = on_taken, .ud = told}, &err),
+         err);
+    const cf_http_handler handler = cf_otlp_handler(otlp);
+    const size_t n = zip(body, text, n_text);
+    for (size_t cut = 1; cut < n; cut++) {
+        assert_int_equal(ask_packed(handler, body, n - cut), 400);
+    }
+    memcpy(body + n, "junk", 4);
+    for (size_t n_junk = 1; n_junk <= 4; n_junk++) {
+        assert_int_equal(ask_packed(handler, body, n + n_junk), 400);
+    }
+    assert_false(cf_os_is_readable(path));
+    const size_t n_half = zip(body, text, 50);
+    assert_int_equal(ask_packed(handler, body, n_half), 400); /* not JSON */
+    assert_int_equal(ask_packed(handler, body, n_half + zip(body + n_half, text + 50, n_text - 50)),
+                     200);
+    assert_int_equal(ask_packed(handler, body, zip(body, text, n_text)), 200);
+    cf_otlp_free(otlp);
 }
 
 /* A client that asks for a WebSocket is told at once to go on without. */
@@ -1158,6 +1199,7 @@ int main(void)
         cmocka_unit_test(test_findings__no_end),
         cmocka_unit_test(test_otlp__keeps_traces),
         cmocka_unit_test(test_otlp__refuses_bombs_and_pipes),
+        cmocka_unit_test(test_otlp__packed_bodies_are_whole),
         cmocka_unit_test(test_proxy__keeps_usage_apart),
         cmocka_unit_test(test_proxy__titles),
         cmocka_unit_test(test_findings__lost_call),
