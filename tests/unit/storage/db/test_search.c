@@ -278,6 +278,30 @@ static void test_undo__many_at_once(void **state)
 
 /* A draft is found again by its conversation; one of a conversation that was
  * never stored once its program has ended. */
+/* Of changes made one by one each is taken back alone, and says of which conversation. */
+static void test_undo__says_what_of_which(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"archived: 'A'", "untag 'bug': 'A'", "tag 'new': 'A'",
+                                       "title 'A'"};
+    cf_error err;
+    cf_buf what = CF_BUF_INIT;
+    cf_store_ref c;
+    cf_store *s = open_at(store_dir_file("which.db"));
+    fill(s);
+    T_OK(cf_store_find(s, cf_str_from("000000000001"), &c, &err), err);
+    T_OK(cf_store_set_title(s, c.conversation, cf_str_from("A"), &err), err);
+    T_OK(cf_store_set_tag(s, c.conversation, cf_str_from("new"), true, &err), err);
+    T_OK(cf_store_set_tag(s, c.conversation, cf_str_from("bug"), false, &err), err);
+    T_OK(cf_store_set_place(s, c.conversation, CF_PLACE_ARCHIVED, &err), err);
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        T_OK(cf_store_undo(s, &what, &err), err);
+        assert_string_equal(cf_buf_cstr(&what), want[i]);
+    }
+    cf_buf_deinit(&what);
+    cf_store_close(s);
+}
+
 static void test_draft__stays(void **state)
 {
     (void)state;
@@ -719,6 +743,7 @@ int main(void)
         cmocka_unit_test(test_codec__lists_and_base64),
         cmocka_unit_test(test_undo__takes_changes_back_in_order),
         cmocka_unit_test(test_undo__many_at_once),
+        cmocka_unit_test(test_undo__says_what_of_which),
         cmocka_unit_test(test_draft__stays),
         cmocka_unit_test(test_list__parts_of_titles),
         cmocka_unit_test(test_list__few_and_many_of_thousands),

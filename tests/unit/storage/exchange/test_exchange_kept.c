@@ -443,6 +443,31 @@ static void test_chatgpt__citations_and_files(void **state)
     cf_exchange_close(&f);
 }
 
+/* A file that a part of the message points to is not named a second time. */
+static void test_chatgpt__files_are_named_once(void **state)
+{
+    (void)state;
+    static const char *const pointers[] = {"file-1", "file-service://file-1"};
+    for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) {
+        char text[600];
+        fixture f;
+        cf_exchange_open(&f);
+        snprintf(text, sizeof text,
+                 "[{\"id\":\"c\",\"mapping\":{\"u\":{\"message\":{\"author\":{\"role\":\"user\"},"
+                 "\"content\":{\"content_type\":\"multimodal_text\",\"parts\":[{\"content_type\":"
+                 "\"image_asset_pointer\",\"asset_pointer\":\"%s\"},\"look\"]},\"metadata\":{"
+                 "\"attachments\":[{\"id\":\"file-1\",\"name\":\"only-once.png\",\"mimeType\":"
+                 "\"image/png\"}]}}}}}]",
+                 pointers[i]);
+        import(&f, CF_FORMAT_CHATGPT, text);
+        cf_store_tree t = cf_exchange_tree(&f);
+        const char *path = strstr(t.turns[0].message.p, "\"path\":");
+        assert_non_null(path);
+        assert_null(strstr(path + 1, "\"path\":"));
+        cf_exchange_close(&f);
+    }
+}
+
 /* Calls without ids get one, and their results the same. */
 static void test_openai__results_name_their_calls(void **state)
 {
@@ -489,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_media__types_and_documents),
         cmocka_unit_test(test_media__is_stored_once),
         cmocka_unit_test(test_chatgpt__citations_and_files),
+        cmocka_unit_test(test_chatgpt__files_are_named_once),
         cmocka_unit_test(test_openai__results_name_their_calls),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);

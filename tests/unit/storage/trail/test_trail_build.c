@@ -32,7 +32,8 @@ static void test_time__zones_and_fractions(void **state)
                 {"1970-01-01T00:00", 0},
                 {"", 0},
                 {"+02:00", 0},
-                {"yesterday, in the evening+02:00", 0}};
+                {"yesterday, in the evening+02:00", 0},
+                {"1970-01-01T00:00:02.00000000000000000000000000000000000000000000000000Z", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[300];
         cf_trails trails;
@@ -46,6 +47,58 @@ static void test_time__zones_and_fractions(void **state)
         }
         cf_trails_deinit(&trails);
     }
+}
+
+/* Records with one id are one message, but not where their types are not the same. */
+static void test_records__of_one_id(void **state)
+{
+    (void)state;
+#define GEMINI(id, type, text) \
+    "{\"id\":\"" id "\",\"type\":\"" type "\",\"content\":\"" text "\"}\n"
+    cf_trails trails;
+    const cf_trail *t =
+        read_one(&trails, "ids.jsonl",
+                 "{\"sessionId\":\"g\",\"projectHash\":\"p\"}\n" GEMINI("1", "user", "Hi")
+                     GEMINI("1", "gemini", "Hel") GEMINI("1", "gemini", "Hello"));
+    assert_int_equal(t->n_messages, 2);
+    assert_int_equal(t->events[0].kind, CF_TRAIL_MESSAGE);
+    T_TEXT(t->events[0].as.message->text.p, t->events[0].as.message->text.n, "Hi");
+    T_TEXT(t->events[1].as.message->text.p, t->events[1].as.message->text.n, "Hello");
+    cf_trails_deinit(&trails);
+}
+
+/* Records of a changed session are enough to tell whose it is, each kind of them. */
+static void test_records__tell_the_format(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"$set\":{\"summary\":\"s\"}}\n",
+                                        "{\"$rewindTo\":\"1\"}\n",
+                                        "{\"sessionId\":\"g\",\"projectHash\":\"p\"}\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const char *format = cf_trail_sniff(store_dir_put_text("format.jsonl", texts[i]));
+        assert_non_null(format);
+        assert_string_equal(format, "gemini");
+    }
+}
+
+/* Messages of a list without ids follow each other. */
+static void test_records__of_a_list(void **state)
+{
+    (void)state;
+#define PI(text) "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+    static const char *const want[] = {"a", "b", "c", "d"};
+    cf_trails trails;
+    const cf_trail *t =
+        read_one(&trails, "list.jsonl",
+                 "{\"type\":\"session\",\"version\":1,\"id\":\"s\",\"cwd\":\"/w\"}\n" PI("a")
+                     PI("b") PI("c") PI("d"));
+    assert_int_equal(t->n_left_out, 0);
+    assert_int_equal(t->n_events, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_false(t->events[i].is_branch);
+        T_TEXT(t->events[i].as.message->text.p, t->events[i].as.message->text.n, want[i]);
+    }
+    cf_trails_deinit(&trails);
 }
 
 #define TASK(id, prompt)                                                                         \
@@ -89,6 +142,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time__zones_and_fractions),
+        cmocka_unit_test(test_records__of_one_id),
+        cmocka_unit_test(test_records__tell_the_format),
+        cmocka_unit_test(test_records__of_a_list),
         cmocka_unit_test(test_order__as_the_calls_began_them),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
