@@ -283,6 +283,46 @@ static void test_kept__the_message_of_a_reply(void **state)
     }
 }
 
+/* Large strings of base64 lie beside a message, wherever they are in it, and it comes back
+ * as it was; so do the tools of a run. */
+static void test_kept__bytes_and_tools(void **state)
+{
+    (void)state;
+    char bytes[2][8001], json[20000];
+    cf_store *s = open_at("bytes.db");
+    cf_error err;
+    cf_arena a;
+    cf_uuid id;
+    cf_store_turn got;
+    const cf_str tools[] = {cf_str_from("{\"name\":\"f\"}"), cf_str_from("{\"name\":\"g\"}")};
+    cf_store_run run = cf_store_run_none();
+    for (int i = 0; i < 2; i++) {
+        memset(bytes[i], 'A' + i, 8000);
+        bytes[i][8000] = '\0';
+    }
+    snprintf(
+        json, sizeof json,
+        "{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"blob\":\"%s\"},"
+        "{\"type\":\"text\",\"text\":\"needle\"},{\"type\":\"image\",\"more\":{\"blob\":\"%s\"}}]}",
+        bytes[0], bytes[1]);
+    run.tools = tools;
+    run.n_tools = 2;
+    const cf_store_turn t = {.conversation = put_conv(s, "t"),
+                             .message = cf_str_from(json),
+                             .status = CF_TURN_OK,
+                             .run = &run};
+    T_OK(cf_store_put_turn(s, &t, &id, &err), err);
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_get_turn(s, id, &a, &got, &err), err);
+    T_TEXT(got.message.p, got.message.n, json);
+    assert_int_equal(count(s, "SELECT count(*) FROM blob"), 2);
+    assert_int_equal(got.run->n_tools, 2);
+    T_TEXT(got.run->tools[0].p, got.run->tools[0].n, "{\"name\":\"f\"}");
+    T_TEXT(got.run->tools[1].p, got.run->tools[1].n, "{\"name\":\"g\"}");
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
 /* While pieces of a stream wait to be written the writer sleeps; then they reach the file,
  * although nothing else is asked of the store. */
 static void test_kept__waiting_costs_nothing(void **state)
@@ -429,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_kept__a_call_that_was_added),
         cmocka_unit_test(test_kept__a_call_that_waits),
         cmocka_unit_test(test_kept__the_message_of_a_reply),
+        cmocka_unit_test(test_kept__bytes_and_tools),
         cmocka_unit_test(test_kept__waiting_costs_nothing),
         cmocka_unit_test(test_kept__where_a_match_begins),
         cmocka_unit_test(test_kept__scripts_without_spaces),
