@@ -427,7 +427,7 @@ static cf_status find_blob(cf_sql *sql, int64_t message, const char *hash, cf_st
     if (data != NULL) {
         cf_base64_put(&b, cf_str_make(data, n));
     }
-    *out = b.failed ? NULL : json_stringn(cf_buf_cstr(&b), b.n);
+    *out = b.failed || (data == NULL && n != 0) ? NULL : json_stringn(cf_buf_cstr(&b), b.n);
     cf_buf_deinit(&b);
     cf_sql__done(st);
     return *out == NULL ? cf_sql__oom(err) : CF_OK;

@@ -327,6 +327,7 @@ static cf_status salvage_message(cf_sql *sql, int64_t turn_id, cf_str raw, cf_er
     CF_THEN(s, cf_sql__step(sql, st, &has_row, err));
     if (s == CF_OK && has_row) {
         role = cf_sql__str(st, 0, &arena);
+        s = arena.failed ? cf_sql__oom(err) : CF_OK;
         old = sqlite3_column_int64(st, 1);
         cf_sql__done(st);
     }

@@ -249,6 +249,7 @@ static cf_status final_message(cf_sql *sql, const finish_arg *a, int64_t id, cf_
         s = cf_sql__step(sql, st, &has_row, err);
         if (s == CF_OK && has_row) {
             role = cf_sql__str(st, 0, &arena);
+            s = arena.failed ? cf_sql__oom(err) : CF_OK;
             cf_sql__done(st);
         }
     }

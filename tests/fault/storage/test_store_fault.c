@@ -283,6 +283,40 @@ static void test_memory__every_allocation(void **state)
     each_allocation(false, 100);
 }
 
+/* The end of a reply, whose message is made of what was streamed. */
+static void test_memory__end_of_a_reply(void **state)
+{
+    (void)state;
+    const char *path = store_dir_file("alloc.db");
+    fresh_db(path);
+    cf_store *s = open_at(path);
+    cf_error err;
+    session x = new_session(path);
+    use(&x, s);
+    bool fired = true;
+    for (size_t nth = 1; fired; nth++) {
+        cf_stream *st;
+        const cf_token id = 5;
+        const cf_stream_piece p = {.raw = {"abc", 3}, .ids = &id, .n_ids = 1};
+        const cf_stream_end end = {.status = CF_TURN_OK};
+        cf_store_turn t = say(&x, cf_uuid_new(), x.a, "{\"role\":\"assistant\",\"content\":\"\"}");
+        T_OK(cf_store_begin(s, &t, &st, &err), err);
+        T_OK(cf_stream_append(st, &p, &err), err);
+        T_OK(cf_store_flush(s, 5000, &err), err);
+        cf_fault_arm(nth, false);
+        cf_status ended = cf_store_finish(st, &end, &err);
+        fired = cf_fault_disarm();
+        cf_status kept = cf_store_flush(s, 5000, NULL); /* tries again what is not written */
+        assert_true(kept == CF_OK || kept == CF_EBUSY);
+        if (ended != CF_OK && ended != CF_ENOMEM && ended != CF_EBUSY) {
+            fail_msg("allocation %zu: %s", nth, err.text);
+        }
+    }
+    cf_store_close(s);
+    check_sound(s = open_at(path));
+    cf_store_close(s);
+}
+
 static void test_memory__creation(void **state)
 {
     (void)state;
@@ -667,6 +701,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_disk__every_write),
         cmocka_unit_test(test_disk__every_sync),
         cmocka_unit_test(test_memory__creation),
+        cmocka_unit_test(test_memory__end_of_a_reply),
         cmocka_unit_test(test_memory__every_allocation),
     };
     cf_fault_install();
