@@ -197,11 +197,6 @@ void cf_pty_start(cf_pty *t, int w, int h, const char *const *words, const char 
     vterm_screen_reset(t->screen, 1);
     struct winsize size = {.ws_row = (unsigned short)h, .ws_col = (unsigned short)w};
     assert_int_equal(openpty(&t->fd, &t->other_fd, NULL, NULL, &size), 0);
-    /* A ^C that comes when the terminal is restored would drop what is not read yet. */
-    struct termios tty;
-    assert_int_equal(tcgetattr(t->other_fd, &tty), 0);
-    tty.c_lflag |= NOFLSH;
-    assert_int_equal(tcsetattr(t->other_fd, TCSANOW, &tty), 0);
     assert_int_equal(fcntl(t->fd, F_SETFD, FD_CLOEXEC), 0);
     assert_int_equal(fcntl(t->other_fd, F_SETFD, FD_CLOEXEC), 0);
     t->pid = fork();

@@ -36,6 +36,8 @@ for old in /dev/shm/confab-tests.*; do
 done
 if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d "/dev/shm/confab-tests.$$.XXXXXX" 2>/dev/null); then
     trap 'rm -rf "$memory"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
     chmod 711 "$memory" # some tests run a program as another user
     printf '#!/bin/sh\n' >"$memory/program" && chmod 700 "$memory/program"
     least=$(available "$memory" | sort -n | head -n 1)
@@ -84,10 +86,8 @@ find "$folder/tests" -type f \( -name 'test_*' -o -name 'fuzz_*' \) \
 done >"$list"
 total=$(wc -l <"$list")
 export total
-xargs -P "$jobs" -I{} sh -c "$run_one" sh {} "$logs" <"$list" &
-trap 'kill "$!"; exit 130' INT
-trap 'kill "$!"; exit 143' TERM HUP
-wait "$!"
+# Not in the background, where a shell has SIGINT ignored.
+xargs -P "$jobs" -I{} sh -c "$run_one" sh {} "$logs" <"$list"
 [ ! -t 1 ] || printf "\r\033[K"
 
 passed=0 failed=0 skipped=0
