@@ -24,8 +24,7 @@ enum {
     IN_MAX = 1 << 20,
     WAIT_MS = 100, /* how soon the end of the program is noticed */
     HEADERS_MAX = 256,
-    HEADER_BYTES_MAX =
-        32 << 10 /* our server allows 64 KiB for those of request and answer together */
+    HEADER_BYTES_MAX = 32 << 10 /* our server has 64 KiB for a request's and its answer's */
 };
 
 struct cf_upstream_link {

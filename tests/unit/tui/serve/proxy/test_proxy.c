@@ -802,7 +802,7 @@ static void test_otlp__refuses_bombs_and_pipes(void **state)
 }
 
 /* A text in one member or in several is read; one whose end is missing, or that has
- * other bytes behind its end, is not. */
+ * other bytes after its end, is refused. */
 static void test_otlp__packed_bodies_are_whole(void **state)
 {
     (void)state;
